@@ -57,7 +57,7 @@ describe('the state of the service', { skip }, () => {
     assert.equal(lines.match(/M/g)?.length, 4, 'a line has a gap where nothing is known')
     await see(network, '2 h 1 min', '7,000 blocks are left')
     const nodes = network.getByRole('region', { name: 'Nodes of ethereum/ethereum/mainnet' })
-    await see(nodes, 'fails since', 'answers slowly', 'on another branch since', '8,003 ms')
+    await see(nodes, 'failing since', 'answers slowly', 'on another branch since', '8,003 ms')
     assert.match((await nodes.textContent())!, /<img src=x.*\[U\+202E\]\[U\+0000\]/)
     await see(page, 'no node answers')
     assert.equal(await page.getByRole('region', { name: 'Budgets of' }).count(), 0)

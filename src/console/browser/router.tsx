@@ -49,15 +49,18 @@ interface LinkProps {
   to: string
   class?: string | undefined
   title?: string | undefined
+  /** Accessible name if the children are not enough. */
+  label?: string
   current?: boolean
   children: ComponentChildren
 }
 
 /** Navigates without a page load, except with modifier keys. */
-export const Link = ({ to, current = false, children, ...rest }: LinkProps) => (
+export const Link = ({ to, label, current = false, children, ...rest }: LinkProps) => (
   <a
     {...rest}
     href={`${consoleUrl}${to}`}
+    aria-label={label}
     aria-current={current ? 'page' : undefined}
     onClick={event => {
       if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type {
   BudgetPeriod,
   EndpointBudget,
@@ -14,6 +15,7 @@ import { formatSignificant, Spark } from '../../parts/chart.tsx'
 import { visibleText } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { dim, Facts, Hash, NetworkContext as InNetwork, say, Time } from '../../parts/text.tsx'
+import { OverTime } from '../things/over-time.tsx'
 
 /** Text and tone of each state. */
 const STATE_TEXTS: Record<string, readonly [text: string, tone: string]> = {
@@ -49,8 +51,29 @@ export const Network = ({ status, samples }: { status: NetworkStatus; samples: r
       {endpoints.length > 0 && (
         <PlainTable label={`Nodes of ${network}`} columns={NODES} rows={endpoints} keyOf={({ url }) => url} />
       )}
+      {status.ranges.length > 0 && <BlocksOverTime network={network} />}
       <Budgets network={network} endpoints={endpoints} />
     </section>
+  )
+}
+
+/** Asked for when it is opened, as it counts all blocks. */
+const BlocksOverTime = ({ network }: { network: string }) => {
+  const [isOpen, setOpen] = useState(false)
+  const all = { match_all: {} }
+  const size = { at: 'size.value', aggs: { size: { avg: { field: 'size.num' } } } }
+  return (
+    <InNetwork.Provider value={network}>
+      <details onToggle={event => setOpen(event.currentTarget.open)}>
+        <summary>Blocks over time</summary>
+        {isOpen && (
+          <div class="dashboard">
+            <OverTime title="Transactions" kinds={['tx']} query={all} />
+            <OverTime title="Mean size of a block, in bytes" kinds={['block']} query={all} measure={size} />
+          </div>
+        )}
+      </details>
+    </InNetwork.Provider>
   )
 }
 
@@ -116,8 +139,7 @@ const networkFacts = (status: NetworkStatus) => {
   return {
     'Head of the chain': head?.toLocaleString(),
     'Blocks behind the head': lag?.toLocaleString(),
-    'Newest block': lastBlock?.number.toLocaleString(),
-    'Its time': lastBlock && <Time value={lastBlock.time} />,
+    'Newest block': lastBlock && say`${lastBlock.number.toLocaleString()}, ${<Time value={lastBlock.time} />}`,
     Received: lastBlock?.receivedAt && <Time value={lastBlock.receivedAt} />,
     'A block takes': blockTime !== null && `${formatSignificant(blockTime)} s`,
     'Blocks per second': blocksPerSecond !== null && formatSignificant(blocksPerSecond),
@@ -150,7 +172,7 @@ const NODES: readonly Column<ListedEndpoint>[] = [
     title: 'State',
     cell: ({ failingSince, slow, otherBranch }) =>
       failingSince !== undefined ? (
-        <span class="bad">{say`fails since ${<Time value={failingSince} />}`}</span>
+        <span class="bad">{say`failing since ${<Time value={failingSince} />}`}</span>
       ) : otherBranch ? (
         <span class="bad" title={`Its block ${otherBranch.number} is ${visibleText(otherBranch.hash)}`}>
           on another branch since <Time value={otherBranch.since} />
@@ -211,7 +233,7 @@ const MAX_NAMED_GAPS = 8
 /** A bar of stored and missing blocks. */
 const RangeBar = ({ ranges, head, scoped = false, whole }: RangeBarProps) => {
   const [first, last] = [ranges[0], ranges.at(-1)]
-  if (!first || !last) return <p class="dim">No block {scoped ? 'was looked at' : 'is held'} yet.</p>
+  if (!first || !last) return <p class="dim">No block is {scoped ? 'searched' : 'stored'} yet.</p>
   const all = whole ?? { from: first.from, to: Math.max(last.to, head ?? 0) }
   const gaps = gapsBetween(ranges)
   const held = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)

@@ -1,11 +1,10 @@
 import { useContext } from 'preact/hooks'
-import { type JsonObject, textAt, valueAt } from '../../api/json.ts'
+import { type JsonObject, textAt } from '../../api/json.ts'
 import type { SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
-import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
-import { countText as countOf } from '../../parts/format.ts'
-import { QueryTabs } from '../../parts/menu.tsx'
-import { dim, Facts, Hash, NetworkContext, say } from '../../parts/text.tsx'
+import { Await, Busy, Fault } from '../../parts/answer.tsx'
+import { QueryTabs, type Tab } from '../../parts/menu.tsx'
+import { dim, Facts, Hash, NetworkContext, RoomContext, say } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
 import {
   anyOfThese,
@@ -19,9 +18,10 @@ import {
   term,
   useSearches,
 } from './ask.ts'
-import { Contract } from './contract.tsx'
-import { List, Looked, Missing, SidedList, ThingHeader, type ThingProps, thingPage, titleWithCount } from './page.tsx'
-import { isAddress, numberAt, termsBuckets, timestampOf } from './read.ts'
+import { Contract, ContractActivity } from './contract.tsx'
+import { OverTime } from './over-time.tsx'
+import { Looked, listTab, Missing, ThingHeader, type ThingProps, thingPage } from './page.tsx'
+import { isAddress, numberAt, timestampOf } from './read.ts'
 import { AddressLink, briefOf, ifPresent, inBlock, movementsOf, optionalText, When } from './values.tsx'
 
 export default thingPage(({ id }) => {
@@ -69,7 +69,7 @@ export default thingPage(({ id }) => {
       <Await asked={counting} failed="The counts cannot be read" />
       {isSilent && (
         <section class="missing" aria-label="Nothing found">
-          <h2>Nothing stored has to do with this address</h2>
+          <h2>Nothing is stored of this address</h2>
           <Looked kinds={['tx', 'call', 'event', 'contract', 'token']} />
         </section>
       )}
@@ -107,8 +107,12 @@ const toCounts = (answers: readonly SearchAnswer[]) => {
 }
 
 const createdOf = ({ _source }: SearchHit, times: number) => ({
-  'Created by': <AddressLink value={textAt(_source, 'creator')} />,
-  'Created in': say`${ifPresent(textAt(_source, 'transactionHash'), it => <Hash value={it} kind="tx" />)} ${inBlock(_source)}${times > 1 && dim` (the latest of ${times} creations)`}`,
+  Creator: <AddressLink value={textAt(_source, 'creator')} />,
+  'Created in': say`${ifPresent(textAt(_source, 'transactionHash'), it => (
+    <RoomContext.Provider value={false}>
+      <Hash value={it} kind="tx" />
+    </RoomContext.Provider>
+  ))} ${inBlock(_source)}${times > 1 && dim` (the latest of ${times} creations)`}`,
   Standard: optionalText(textAt(_source, 'standard')),
   Code: ifPresent(numberAt(_source, 'codeSize'), size => `${size.toLocaleString()} bytes`),
 })
@@ -127,77 +131,32 @@ const momentOf = (answer: SearchAnswer | undefined) => {
   return hit && timestampOf(hit._source) !== undefined && say`${<When hit={hit} />} ${inBlock(hit._source)}`
 }
 
-const tabsOf = (id: string, contract: SearchHit | undefined, counts: RelatedCounts | undefined) => {
-  const sides = (isCounted: boolean) => [
+const tabsOf = (id: string, contract: SearchHit | undefined, counts: RelatedCounts | undefined): Tab[] => {
+  const [sent, received] = [term('from', id), term('to', id)]
+  const sides = (out?: number, into?: number) => [
     { value: '', title: 'In and out', query: parties(id) },
-    { value: 'out', title: 'Out', query: term('from', id), count: isCounted ? counts?.sent : undefined },
-    { value: 'in', title: 'In', query: term('to', id), count: isCounted ? counts?.received : undefined },
+    { value: 'out', title: 'Out', query: sent, count: out },
+    { value: 'in', title: 'In', query: received, count: into },
   ]
   return [
-    {
-      name: 'transactions',
-      title: titleWithCount('Transactions', counts?.txs),
-      show: () => <SidedList of="transactions" sides={sides(true)} />,
-    },
-    {
-      name: 'calls',
-      title: titleWithCount('Calls', counts?.calls),
-      show: () => <SidedList of="calls" sides={sides(false)} />,
-    },
-    contract && {
-      name: 'events',
-      title: titleWithCount('Events', counts?.events),
-      show: () => <List of="events" query={term('address', id)} without={['Contract']} />,
-    },
-    {
-      name: 'movements',
-      title: titleWithCount('Movements', counts?.movements),
-      show: () => <List of="movements" query={movementsOf(id)} />,
-    },
+    listTab('transactions', counts?.txs, { sides: sides(counts?.sent, counts?.received) }),
+    listTab('calls', counts?.calls, { sides: sides() }),
+    contract && listTab('events', counts?.events, { query: term('address', id), without: ['Contract'] }),
+    listTab('transfers', counts?.movements, { query: movementsOf(id) }),
     { name: 'tokens', title: 'Tokens', show: () => <Tokens id={id} /> },
-    counts?.created && {
-      name: 'created',
-      title: titleWithCount('Created', counts.created),
-      show: () => <List of="created" query={creator(id)} />,
-    },
-    counts?.blocks && {
-      name: 'blocks',
-      title: titleWithCount('Blocks', counts.blocks),
-      show: () => <List of="blocks" query={term('miner', id)} />,
-    },
+    contract && { name: 'activity', title: 'Activity', show: () => <ContractActivity id={id} /> },
+    counts?.created ? listTab('created', counts.created, { query: creator(id) }) : undefined,
+    counts?.blocks ? listTab('blocks', counts.blocks, { query: term('miner', id) }) : undefined,
     contract && { name: 'contract', title: 'Contract', show: () => <Contract id={id} contract={contract._source} /> },
-  ].filter(it => typeof it === 'object')
+  ].filter(tab => tab !== undefined)
 }
 
-const MAX_TOKENS = 100
-
-const Tokens = ({ id }: ThingProps) => {
-  const tokens = { terms: { field: 'address.raw', size: MAX_TOKENS } }
-  const body = { query: movementsOf(id), size: 0, aggs: { tokens } }
-  return (
-    <Await
-      asked={useSearches([{ kinds: ['event'], body }])}
-      failed="The tokens cannot be read"
-      busy="Reading the tokens"
-    >
-      {([answer]) => {
-        const buckets = termsBuckets(answer?.aggregations, 'tokens')
-        const others = numberAt(valueAt(answer?.aggregations, 'tokens'), 'sum_other_doc_count') ?? 0
-        if (buckets.length === 0) return <Empty title="The stored blocks show no token that it received or sent" />
-        return (
-          <>
-            <p class="dim">Tokens that it received or sent in the stored blocks. Its balances are not known.</p>
-            <ul class="counts">
-              {buckets.map(({ key, count }) => (
-                <li key={key}>
-                  <AddressLink value={key} kind="token" /> <span>{countOf(count, 'movement')}</span>
-                </li>
-              ))}
-            </ul>
-            {others > 0 && <p class="dim">And {others.toLocaleString()} movements of other tokens.</p>}
-          </>
-        )
-      }}
-    </Await>
-  )
-}
+const Tokens = ({ id }: ThingProps) => (
+  <OverTime
+    title="Transfers by token"
+    kinds={['event']}
+    query={movementsOf(id)}
+    by="address.raw"
+    note={<p class="dim">Received and sent in the stored blocks. Balances are not known.</p>}
+  />
+)

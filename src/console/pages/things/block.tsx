@@ -3,7 +3,7 @@ import type { SearchHit } from '../../api/wire.ts'
 import { QueryTabs } from '../../parts/menu.tsx'
 import { Amount, dim, Facts, Hash, say } from '../../parts/text.tsx'
 import { allOf, countOnly, hitsOf, type MultiSearchItem, OLDEST, term, useSearches } from './ask.ts'
-import { documentPage, List, Neighbours, ThingHeader, titleWithCount, WholeDocument } from './page.tsx'
+import { documentPage, jsonTab, listTab, Neighbours, ThingHeader } from './page.tsx'
 import { isHashText, numberAt, unitsAt } from './read.ts'
 import { AddressLink, Gwei, ifPresent, RawBytes, When } from './values.tsx'
 
@@ -13,7 +13,7 @@ export default documentPage(
   {
     what: 'block',
     kinds: ['block'],
-    form: 'A block is named by its number, or by its hash: 0x and 64 hex digits.',
+    form: 'Enter a block number, or a hash: 0x and 64 hex digits.',
     isFormed: id => isNumber(id) || isHashText(id),
     ask(id) {
       const query = isNumber(id) ? term('number.num', Number(id)) : term('hash', id)
@@ -51,7 +51,7 @@ export default documentPage(
 )
 
 const inside = (height: number) => term('blockNumber.num', height)
-const callsInside = (height: number) => allOf(inside(height), { range: { depth: { gt: 0 } } })
+const internalCalls = (height: number) => allOf(inside(height), { range: { depth: { gt: 0 } } })
 
 /** Neighbours and counts per kind. */
 const blockNeighbours = (height: number): MultiSearchItem[] => [
@@ -61,7 +61,7 @@ const blockNeighbours = (height: number): MultiSearchItem[] => [
   },
   countOnly(['tx'], inside(height)),
   countOnly(['event'], inside(height)),
-  countOnly(['call'], callsInside(height)),
+  countOnly(['call'], internalCalls(height)),
   countOnly(['tx'], allOf(inside(height), term('status', false))),
 ]
 
@@ -71,7 +71,7 @@ const blockFacts = ({ _id, _source: source }: SearchHit) => {
   return {
     Hash: <Hash value={_id} />,
     Time: <When hit={{ _source: source }} />,
-    'Fees went to': <AddressLink value={textAt(source, 'miner')} />,
+    'Fee recipient': <AddressLink value={textAt(source, 'miner')} />,
     'Gas used': ifPresent(unitsAt(source, 'gasUsed'), used => {
       const share = limit > 0n && dim` of ${<Amount value={limit} />}, ${shareOf(used, limit)}`
       return say`${<Amount value={used} />}${share}`
@@ -79,7 +79,7 @@ const blockFacts = ({ _id, _source: source }: SearchHit) => {
     'Base fee': ifPresent(unitsAt(source, 'baseFeePerGas'), fee => <Gwei value={fee} />),
     'Blob gas used': blobs !== undefined && blobs > 0n && <Amount value={blobs} />,
     Size: ifPresent(numberAt(source, 'size.num'), size => `${size.toLocaleString()} bytes`),
-    'Block below': ifPresent(textAt(source, 'parentHash'), hash => <Hash value={hash} kind="block" />),
+    'Parent block': ifPresent(textAt(source, 'parentHash'), hash => <Hash value={hash} kind="block" />),
     'Extra data': extra !== undefined && extra !== '0x' && <RawBytes hex={extra} most={80} />,
   }
 }
@@ -96,33 +96,31 @@ interface ContentsProps {
 const Contents = ({ block, height, counts: [txs, events, calls, failed = 0] }: ContentsProps) => {
   const withdrawals = listAt(block._source, 'withdrawals')
   const list = { query: inside(height), sort: OLDEST, without: ['Time', 'Block'] }
-  const transactions = () => (
-    <>
-      {failed > 0 && <p class="bad">{`${failed.toLocaleString()} of ${txs?.toLocaleString()} failed`}</p>}
-      <List {...list} of="transactions" none="The block has no transactions." />
-    </>
-  )
-  const none = 'Calls inside of transactions are known where blocks are indexed with traces.'
+  const inner = {
+    label: 'Internal calls',
+    query: internalCalls(height),
+    none: 'Internal calls are known where blocks are indexed with traces.',
+  }
   const tabs = [
-    { name: 'transactions', title: titleWithCount('Transactions', txs), show: transactions },
+    listTab('transactions', txs, list),
+    listTab('events', events, list),
+    listTab('calls', calls, { ...list, ...inner }),
     {
-      name: 'events',
-      title: titleWithCount('Events', events),
-      show: () => <List {...list} of="events" none="The block has no events." />,
-    },
-    {
-      name: 'calls',
-      title: titleWithCount('Calls inside', calls),
-      show: () => <List {...list} of="calls" label="Calls inside" query={callsInside(height)} none={none} />,
-    },
-    withdrawals.length > 0 && {
       name: 'withdrawals',
-      title: titleWithCount('Withdrawals', withdrawals.length),
+      title: `Withdrawals (${withdrawals.length})`,
       show: () => <Withdrawals of={withdrawals} />,
     },
-    { name: 'json', title: 'JSON', show: () => <WholeDocument kind="block" id={block._id} /> },
+    jsonTab('block', block._id),
   ]
-  return <QueryTabs label="What is in the block" tabs={tabs.filter(it => it !== false)} />
+  return (
+    <>
+      {failed > 0 && <p class="bad">{`${failed.toLocaleString()} of ${txs?.toLocaleString()} transactions failed.`}</p>}
+      <QueryTabs
+        label="Of the block"
+        tabs={tabs.filter(({ name }) => name !== 'withdrawals' || withdrawals.length > 0)}
+      />
+    </>
+  )
 }
 
 const Withdrawals = ({ of }: { of: readonly Json[] }) => (

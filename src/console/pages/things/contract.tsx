@@ -1,18 +1,18 @@
-import type { ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
 import { useGet } from '../../api/ask.ts'
 import { type JsonObject, listAt, textAt } from '../../api/json.ts'
 import type { KnownAbi, SearchAnswer, SearchHit } from '../../api/wire.ts'
 import { Await } from '../../parts/answer.tsx'
-import { dim, Facts, Hash, NetworkContext, say, Time } from '../../parts/text.tsx'
+import { dim, Facts, Hash, NetworkContext, RoomContext, say, Time } from '../../parts/text.tsx'
 import { allOf, hitsOf, type MultiSearchItem, NEWEST, term, useSearches } from './ask.ts'
-import type { ThingProps } from './page.tsx'
-import { numberAt, termsBuckets, timestampOf } from './read.ts'
+import { OverTime } from './over-time.tsx'
+import { Section, type ThingProps } from './page.tsx'
+import { numberAt, timestampOf } from './read.ts'
 import { AddressLink, briefOf, ifPresent, inBlock, optionalText } from './values.tsx'
 
 type ContractProps = ThingProps & { contract: JsonObject }
 
-/** Code, ABI and usage of a contract. */
+/** Code, ABI and proxy of a contract. */
 export const Contract = ({ id, contract }: ContractProps) => {
   const network = useContext(NetworkContext)
   const used = useSearches(useOf(id))
@@ -29,14 +29,7 @@ export const Contract = ({ id, contract }: ContractProps) => {
         </Await>
       </Section>
       <Passing id={id} contract={contract} used={used.data} now={abi.data?.implementations ?? []} />
-      <Await asked={used} failed="What it did cannot be read" busy="Counting functions and events">
-        {([calls, events]) => (
-          <div class="columns">
-            <Names title="Called functions" answer={calls!} />
-            <Names title="Emitted events" answer={events!} />
-          </div>
-        )}
-      </Await>
+      <Await asked={used} failed="Its proxies and upgrades cannot be read" />
       <Section title="Similar contracts">
         <Await asked={similar} failed="They cannot be read" busy="Comparing codes">
           {answer => <Similar hits={hitsOf(answer)} />}
@@ -46,22 +39,12 @@ export const Contract = ({ id, contract }: ContractProps) => {
   )
 }
 
-const Section = ({ title, name = title, children }: { title: string; name?: string; children: ComponentChildren }) => (
-  <section aria-label={name}>
-    <h2>{title}</h2>
-    {children}
-  </section>
-)
-
 const MAX_LISTED = 50
 const UPGRADES = ['Upgraded', 'BeaconUpgraded', 'ChangedMasterCopy', 'DiamondCut']
 
 const useOf = (id: string): MultiSearchItem[] => {
-  const terms = (field: string) => ({ names: { terms: { field, size: MAX_LISTED } } })
   const upgrades = allOf(term('address', id), { terms: { 'event.raw': UPGRADES } })
   return [
-    { kinds: ['call'], body: { query: term('to', id), size: 0, aggs: terms('method.raw') } },
-    { kinds: ['event'], body: { query: term('address', id), size: 0, aggs: terms('event.raw') } },
     { kinds: ['event'], body: { query: upgrades, sort: NEWEST, size: MAX_LISTED } },
     {
       kinds: ['contract'],
@@ -78,7 +61,7 @@ const codeOf = (contract: JsonObject) => {
     Standard: ifPresent(textAt(contract, 'standard') || undefined, standard => {
       return say`${optionalText(standard)} ${dim`${STANDARD_SOURCES[textAt(contract, 'standardSource') ?? '']}`}`
     }),
-    Functions: selectors.length > 0 && (
+    Methods: selectors.length > 0 && (
       <details>
         <summary>{selectors.length.toLocaleString()} by selector</summary>
         <code class="bytes">{selectors.join(' ')}</code>
@@ -88,14 +71,14 @@ const codeOf = (contract: JsonObject) => {
 }
 
 const STANDARD_SOURCES: Record<string, string> = {
-  selectors: 'by the functions of its code',
+  selectors: 'by the methods in its code',
   bytecode: 'by its bytecode',
 }
 
 const SOURCES: Record<string, string> = {
-  address: 'By an ABI that was added for this address.',
-  codeHash: 'By an ABI that was added for its code.',
-  implementation: 'By an ABI of the contract that it passes its calls on to.',
+  address: 'By an ABI for this address.',
+  codeHash: 'By an ABI for its code.',
+  implementation: 'By an ABI of its implementation.',
   similar: 'By an ABI of a contract with similar code.',
   signatures: 'By signatures alone: those of the bundled registry, and of ABIs for any contract.',
 }
@@ -110,14 +93,14 @@ const ADDED: Record<string, string> = {
 const HowKnown = ({ abi: { source, probability, abis } }: { abi: KnownAbi }) => (
   <>
     <p>
-      {SOURCES[source ?? ''] ?? 'Nothing is known of its functions and events.'}
+      {SOURCES[source ?? ''] ?? 'Its methods and events are not known.'}
       {probability !== null && dim` ${Math.round(probability * 100)} % sure.`}
     </p>
     <ul class="plain">
       {abis.map(({ id, name, functions, events, errors, source, of }) => (
         <li key={`${id} ${of}`}>
           <strong>{briefOf(name ?? id, 80)}</strong>{' '}
-          {dim`${functions} functions, ${events} events, ${errors} errors; added for ${ADDED[source] ?? source} `}
+          {dim`${functions} methods, ${events} events, ${errors} errors; added for ${ADDED[source] ?? source} `}
           {of !== null && <Hash value={of} kind={source === 'codeHash' ? undefined : 'address'} />}
         </li>
       ))}
@@ -131,7 +114,7 @@ type PassingProps = ContractProps & {
 }
 
 /** Implementations of a proxy, and proxies of this contract. */
-const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: PassingProps) => {
+const Passing = ({ id, contract, used: [upgrades, proxies] = [], now }: PassingProps) => {
   const first = textAt(contract, 'implementation')
   const [upgraded, created] = [hitsOf(upgrades), hitsOf(proxies)]
   const isProxy = first !== undefined || now.length > 0 || upgraded.length > 0
@@ -145,8 +128,8 @@ const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: Pass
     </li>
   ))
   const facts = {
-    'Passes its calls on to': now.length > 0 && <ul class="plain">{passed}</ul>,
-    'When it was created, to': first && <AddressLink value={first} />,
+    Implementation: now.length > 0 && <ul class="plain">{passed}</ul>,
+    'First implementation': first && <AddressLink value={first} />,
     Upgrades: upgraded.length > 0 && (
       <ul class="plain">
         {upgraded.map(hit => (
@@ -154,7 +137,7 @@ const Passing = ({ id, contract, used: [, , upgrades, proxies] = [], now }: Pass
         ))}
       </ul>
     ),
-    'Proxies that were created with it': created.length > 0 && (
+    'Proxies of it': created.length > 0 && (
       <>
         <ul class="plain">
           {created.map(({ _id, _source }) => (
@@ -187,29 +170,22 @@ const Upgrade = ({ hit: { _source } }: { hit: SearchHit }) => (
       .map((argument, i) => (
         <AddressLink key={i} value={textAt(argument, 'value.hex')} />
       ))}
-    <Hash value={textAt(_source, 'transactionHash') ?? ''} kind="tx" />
+    <RoomContext.Provider value={false}>
+      <Hash value={textAt(_source, 'transactionHash') ?? ''} kind="tx" />
+    </RoomContext.Provider>
   </li>
 )
 
-const Names = ({ title, answer: { aggregations, hits } }: { title: string; answer: SearchAnswer }) => {
-  const buckets = termsBuckets(aggregations, 'names')
-  const others = hits.total - buckets.reduce((sum, { count }) => sum + count, 0)
+export const ContractActivity = ({ id }: ThingProps) => {
+  const calls = { kinds: ['call'], query: term('to', id) } as const
+  const failed = allOf(calls.query, term('reverted', true))
   return (
-    <Section title={title}>
-      <ul class="counts">
-        {buckets.map(({ key, count }) => (
-          <li key={key}>
-            {briefOf(key)} <span>{count.toLocaleString()}</span>
-          </li>
-        ))}
-        {others > 0 && (
-          <li>
-            <span class="dim">others, or without a known name</span> <span>{others.toLocaleString()}</span>
-          </li>
-        )}
-        {hits.total === 0 && <li class="dim">none</li>}
-      </ul>
-    </Section>
+    <div class="dashboard">
+      <OverTime {...calls} title="Calls by method" by="method.raw" />
+      <OverTime {...calls} title="Calls by caller" by="from.raw" />
+      <OverTime {...calls} title="Failed calls by method" query={failed} by="method.raw" />
+      <OverTime title="Events" kinds={['event']} query={term('address', id)} by="event.raw" />
+    </div>
   )
 }
 

@@ -9,7 +9,9 @@ import { Link, navigate, useQueryState } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Select } from '../../parts/controls.tsx'
 import { shortHex, visibleText } from '../../parts/format.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
+import type { Tab } from '../../parts/menu.tsx'
 import { PagedList } from '../../parts/table.tsx'
 import { Hash, NetworkContext, RoomContext } from '../../parts/text.tsx'
 import { hrefOf, type PageProps } from '../../routes.ts'
@@ -97,13 +99,26 @@ export const ThingHeader = ({ id, what, name, title, kinds, children }: HeadProp
         </RoomContext.Provider>
       </h1>
       {children}
-      <p class="dim">
-        <span>{network}</span>{' '}
-        <Link to={`/explore?${new URLSearchParams({ network, q: id, kinds })}`}>Find in Explore</Link>
-      </p>
+      <Link class="button" to={`/explore?${new URLSearchParams({ network, q: id, kinds })}`} label="Search in Explore">
+        <Icon name="search" />
+      </Link>
     </header>
   )
 }
+
+interface SectionProps {
+  title: ComponentChildren
+  /** Default: the title. */
+  name?: string
+  children: ComponentChildren
+}
+
+export const Section = ({ title, name = String(title), children }: SectionProps) => (
+  <section aria-label={name}>
+    <h2>{title}</h2>
+    {children}
+  </section>
+)
 
 interface StepProps {
   kind: 'block' | 'tx'
@@ -120,12 +135,17 @@ export const Neighbours = ({ kind, what, previous, next, keys }: StepProps) => {
   const [before, behind] = [previous, next].map(id => id && hrefOf(network, kind, id))
   useKey(keys[0], `Previous ${what}`, () => before && navigate(before))
   useKey(keys[1], `Next ${what}`, () => behind && navigate(behind))
-  const link = (href: string | undefined, text: string) =>
-    href ? <Link to={href}>{text}</Link> : <span class="dim">{text}</span>
+  const link = (href: string | undefined, label: string, arrow: string) =>
+    href ? (
+      <Link class="button" to={href} label={label} children={arrow} />
+    ) : (
+      <span class="dim" aria-hidden="true" children={arrow} />
+    )
   return (
     <nav class="neighbours" aria-label={`Neighbours: ${what}`}>
-      {link(before, `← Previous ${what}`)}
-      {link(behind, `Next ${what} →`)}
+      {link(before, `Previous ${what}`, '←')}
+      <span class="dim">{what}</span>
+      {link(behind, `Next ${what}`, '→')}
     </nav>
   )
 }
@@ -141,7 +161,7 @@ interface ListProps {
   none?: string
 }
 
-export const List = ({
+const List = ({
   of,
   label = DOCUMENT_LISTS[of].label,
   query,
@@ -163,19 +183,27 @@ export const List = ({
       columns={columns.filter(({ title }) => !without.includes(title))}
       keyOf={({ _type, _id }) => `${_type} ${_id}`}
       onOpen={open}
-      empty={<Empty title={`${label}: none`} children={<p>{none}</p>} />}
+      empty={<Empty title={`No ${label.toLowerCase()}`} children={<p>{none}</p>} />}
     />
   )
 }
 
-const NO_ROWS = 'The stored blocks show none.'
+const NO_ROWS = 'There are none in the stored blocks.'
+
+interface Side {
+  /** Value in the address. */
+  value: string
+  title: string
+  query: JsonObject
+  count?: number | undefined
+}
 
 /** A list with a filter kept in the address. */
-export const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides: readonly Side[] }) => {
+const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides: readonly Side[] }) => {
   const id = useId()
   const [name, setName] = useQueryState('side')
   const { value, query } = sides.find(({ value }) => value === name) ?? sides[0]!
-  const options = sides.map(({ value, title, count }) => ({ value, label: titleWithCount(title, count, String) }))
+  const options = sides.map(({ value, title, count }) => ({ value, label: titleWithCount(title, count) }))
   return (
     <>
       <div class="choose">
@@ -187,22 +215,26 @@ export const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides
   )
 }
 
-export interface Side {
-  /** Value in the address. */
-  value: string
-  title: string
-  query: JsonObject
-  count?: number | undefined
-}
-
 /** Title with a count once known. */
-export const titleWithCount = (
-  title: string,
-  count: number | undefined,
-  show = (it: number) => it.toLocaleString(),
-): string => (count === undefined ? title : `${title} (${show(count)})`)
+const titleWithCount = (title: string, count: number | undefined): string =>
+  count === undefined ? title : `${title} (${count.toLocaleString()})`
 
-export const WholeDocument = ({ kind, id }: { kind: Kind; id: string }) => {
+type ListTab = Omit<ListProps, 'of' | 'query'> & ({ query: JsonObject } | { sides: readonly Side[] })
+
+/** A tab with a list of documents. */
+export const listTab = (of: ListProps['of'], count: number | undefined, list: ListTab): Tab => ({
+  name: of,
+  title: titleWithCount(list.label ?? DOCUMENT_LISTS[of].label, count),
+  show: () => ('sides' in list ? <SidedList of={of} {...list} /> : <List of={of} {...list} />),
+})
+
+export const jsonTab = (kind: Kind, id: string): Tab => ({
+  name: 'json',
+  title: 'JSON',
+  show: () => <WholeDocument {...{ kind, id }} />,
+})
+
+const WholeDocument = ({ kind, id }: { kind: Kind; id: string }) => {
   const asked = useGet<SearchHit>(documentPath(useContext(NetworkContext), kind, id))
   return (
     <Await asked={asked} busy="Reading the document">
@@ -224,7 +256,7 @@ export const Missing = ({ id, thing }: ThingProps & { thing: Omit<Thing, 'ask'> 
         name={briefOf(id, 80)}
       />
       <section class="missing" aria-label="Not found">
-        <h2>{isFormed ? `This ${what} is not stored` : `This does not name a ${what}`}</h2>
+        <h2>{isFormed ? `This ${what} is not stored` : `This is not a valid ${what}`}</h2>
         {isFormed ? <Looked kinds={kinds} /> : <p>{form}</p>}
         {isFormed && <Elsewhere id={id} />}
         {isFormed && More && <More id={id} />}
@@ -249,10 +281,10 @@ export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
           )
         return (
           <>
-            <p>{`Looked in ${kinds.join(' and ')} documents of ${network}, ${storedRangesText(held)}.`}</p>
+            <p>{`Searched ${kinds.join(' and ')} documents of ${network}, ${storedRangesText(held)}.`}</p>
             {typeof held.head === 'number' && <p>The newest block of the chain is {held.head.toLocaleString()}.</p>}
-            {held.ranges.length > 1 && <p>Between these ranges are gaps: what is in a gap is not found.</p>}
-            <p>What is not mined yet, or is in another block, is not found here.</p>
+            {held.ranges.length > 1 && <p>Blocks between these ranges are not stored.</p>}
+            <p>Pending transactions are not indexed.</p>
           </>
         )
       }}
@@ -263,7 +295,7 @@ export const Looked = ({ kinds }: { kinds: readonly Kind[] }) => {
 const MOST_RANGES = 8
 
 const storedRangesText = ({ ranges }: NetworkStatus): string => {
-  if (ranges.length === 0) return 'which holds no blocks yet'
+  if (ranges.length === 0) return 'which has no blocks yet'
   const show = (value: number) => value.toLocaleString()
   const shown = ranges
     .slice(-MOST_RANGES)

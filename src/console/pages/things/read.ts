@@ -27,6 +27,8 @@ export const termsBuckets = (aggregations: JsonObject | undefined, name: string)
 
 export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 export const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text)
+export const isSame = (one: string | undefined, other: string | undefined): boolean =>
+  one !== undefined && one.toLowerCase() === other?.toLowerCase()
 export const isHashText = (text: string): boolean => /^0x[0-9a-f]{64}$/i.test(text)
 
 /** 32-byte words from a byte offset; the last may be shorter. */
@@ -182,7 +184,7 @@ export interface Movement {
   items: readonly MovedItem[]
 }
 
-interface MovedItem {
+export interface MovedItem {
   /** Token id (ERC-721, ERC-1155). */
   id?: bigint
   /** Smallest units. */
@@ -219,5 +221,5 @@ const itemsOfMany = (name: string | undefined, args: Json[]): MovedItem[] | unde
     : undefined
 }
 
-const argumentType = (argument: Json | undefined): string => textAt(argument, 'value.type') ?? ''
-const argumentHex = (argument: Json | undefined): string => textAt(argument, 'value.hex') ?? ''
+export const argumentType = (argument: Json | undefined): string => textAt(argument, 'value.type') ?? ''
+export const argumentHex = (argument: Json | undefined): string => textAt(argument, 'value.hex') ?? ''

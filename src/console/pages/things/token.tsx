@@ -1,9 +1,9 @@
 import { useContext } from 'preact/hooks'
-import { textAt } from '../../api/json.ts'
+import { type JsonObject, textAt } from '../../api/json.ts'
 import type { SearchAnswer } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Fault } from '../../parts/answer.tsx'
-import { QueryTabs } from '../../parts/menu.tsx'
+import { QueryTabs, type Tab } from '../../parts/menu.tsx'
 import { Facts, Hash, NetworkContext, say } from '../../parts/text.tsx'
 import { hrefOf } from '../../routes.ts'
 import {
@@ -19,7 +19,8 @@ import {
   term,
   useSearches,
 } from './ask.ts'
-import { documentPage, List, SidedList, ThingHeader, titleWithCount, WholeDocument } from './page.tsx'
+import { OverTime } from './over-time.tsx'
+import { documentPage, jsonTab, listTab, ThingHeader } from './page.tsx'
 import { isAddress, numberAt, ZERO_ADDRESS } from './read.ts'
 import { AddressLink, BlockLink, briefOf, MOVING, optionalText, When } from './values.tsx'
 
@@ -27,7 +28,7 @@ export default documentPage(
   {
     what: 'token',
     kinds: ['token'],
-    form: 'A token is named by the address of its contract: 0x and 40 hex digits.',
+    form: 'The address of a token is 0x and 40 hex digits.',
     isFormed: isAddress,
     ask: id => [byId(['token'], id), byId(['contract'], id)],
     elsewhere: ({ id }) => (
@@ -50,12 +51,12 @@ export default documentPage(
       Symbol: said('symbol'),
       Decimals: String(numberAt(source, 'decimals') ?? '') || <span class="dim">none, or not known</span>,
       Standard: optionalText(text('standard')),
-      'Created by': contract && <AddressLink value={textAt(contract._source, 'creator')} />,
+      Creator: contract && <AddressLink value={textAt(contract._source, 'creator')} />,
       'First seen': say`block ${<BlockLink number={numberAt(source, 'firstSeen.num')} />}`,
-      Movements: data ? data[0]!.hits.total.toLocaleString() : <span class="dim">counting …</span>,
+      Transfers: data ? data[0]!.hits.total.toLocaleString() : <span class="dim">counting …</span>,
       'First and last': oldest && newest && say`${<When hit={oldest} />} to ${<When hit={newest} />}`,
-      'Answers wrongly': optionalText(text('error'), 200),
-      Holders: <span class="dim">Not known: the index has what was moved, and not what accounts hold.</span>,
+      'Errors of its answers': optionalText(text('error'), 200),
+      Holders: <span class="dim">Not known: transfers are indexed, and balances are not.</span>,
     }
     return (
       <>
@@ -68,7 +69,7 @@ export default documentPage(
         />
         {error !== undefined && <Fault title="The counts cannot be read" error={error} again={again} />}
         <Facts class="thing-facts" of={facts} />
-        <QueryTabs label="Of the token" tabs={tokenTabs(id, data)} />
+        <QueryTabs label="Of the token" tabs={tokenTabs(id, source, data)} />
       </>
     )
   },
@@ -77,7 +78,7 @@ export default documentPage(
 const emittedBy = (id: string) => term('address', id)
 const movedBy = (id: string) => allOf(emittedBy(id), MOVING)
 
-/** Movements from or to the zero address, by argument position. */
+/** Transfers from or to the zero address, by argument position. */
 const withZero = (id: string, place: 0 | 1) =>
   allOf(
     emittedBy(id),
@@ -97,26 +98,42 @@ const tokenSearches = (id: string): MultiSearchItem[] => [
   countOnly(['event'], emittedBy(id)),
 ]
 
-const tokenTabs = (id: string, counts: readonly SearchAnswer[] | undefined) => {
+const tokenTabs = (id: string, token: JsonObject, counts: readonly SearchAnswer[] | undefined): Tab[] => {
   const sides = [
     { value: '', title: 'All', query: movedBy(id) },
-    { value: 'from', title: 'Created', query: withZero(id, 0) },
-    { value: 'to', title: 'Destroyed', query: withZero(id, 1) },
+    { value: 'from', title: 'Minted', query: withZero(id, 0) },
+    { value: 'to', title: 'Burned', query: withZero(id, 1) },
   ]
-  const [none, nothing] = ['The stored blocks show no such transfer of the token.', NO_EVENTS]
+  const [transfers, , events] = (counts ?? []).map(({ hits }) => hits.total)
   return [
-    {
-      name: 'movements',
-      title: titleWithCount('Movements', counts?.[0]?.hits.total),
-      show: () => <SidedList of="movements" sides={sides} without={['Token']} none={none} />,
-    },
-    {
-      name: 'events',
-      title: titleWithCount('All events', counts?.[2]?.hits.total),
-      show: () => <List of="events" query={emittedBy(id)} without={['Contract']} none={nothing} />,
-    },
-    { name: 'json', title: 'JSON', show: () => <WholeDocument kind="token" id={id.toLowerCase()} /> },
+    listTab('transfers', transfers, { sides, without: ['Token'] }),
+    { name: 'activity', title: 'Activity', show: () => <TokenActivity id={id} token={token} /> },
+    listTab('events', events, { label: 'All events', query: emittedBy(id), without: ['Contract'] }),
+    jsonTab('token', id.toLowerCase()),
   ]
 }
 
-const NO_EVENTS = 'The token emitted nothing in the stored blocks'
+const TokenActivity = ({ id, token }: { id: string; token: JsonObject }) => (
+  <div class="dashboard">
+    <OverTime title="Transfers" kinds={['event']} query={movedBy(id)} />
+    {numberAt(token, 'decimals') !== undefined && (
+      <OverTime
+        title="Volume in units of the token"
+        kinds={['event']}
+        query={allOf(emittedBy(id), term('event.raw', 'Transfer'))}
+        measure={VOLUME}
+      />
+    )}
+  </div>
+)
+
+/** Sum of the last argument of Transfer. */
+const VOLUME = {
+  at: 'args.moved.sum.value',
+  aggs: {
+    args: {
+      nested: { path: 'args' },
+      aggs: { moved: { filter: term('args.pos', 2), aggs: { sum: { sum: { field: 'args.value.scaled' } } } } },
+    },
+  },
+}

@@ -1,25 +1,18 @@
-import { useContext, useState } from 'preact/hooks'
-import { useGet } from '../../api/ask.ts'
-import { documentPath } from '../../api/client.ts'
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
-import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
+import { Busy, Empty, Fault } from '../../parts/answer.tsx'
 import { Button } from '../../parts/controls.tsx'
 import { QueryTabs } from '../../parts/menu.tsx'
-import { Amount, Coins, Copy, dim, Facts, NetworkContext, say, Text } from '../../parts/text.tsx'
+import { type Column, PlainTable } from '../../parts/table.tsx'
+import { Amount, Coins, Copy, dim, Facts, say, Text } from '../../parts/text.tsx'
 import { allOf, byId, hitsOf, type MultiSearchItem, OLDEST, term, useSearches } from './ask.ts'
-import { documentPage, Neighbours, ThingHeader, WholeDocument } from './page.tsx'
-import {
-  type ExecutionStep,
-  hexWords,
-  isHashText,
-  type Movement,
-  movementOf,
-  moves,
-  numberAt,
-  stepsOf,
-  unitsAt,
-} from './read.ts'
+import { CallTree } from './calls.tsx'
+import { type BalanceChange, balanceChanges, type Transfers, transfersOf } from './flows.ts'
+import { documentPage, jsonTab, Neighbours, Section, ThingHeader } from './page.tsx'
+import { type ExecutionStep, hexWords, isHashText, numberAt, stepsOf, unitsAt } from './read.ts'
+import { feeOf, type SentencePart, sentenceOf } from './sentence.ts'
 import {
   AddressLink,
   Args,
@@ -39,7 +32,7 @@ export default documentPage(
   {
     what: 'transaction',
     kinds: ['tx'],
-    form: 'A transaction is named by its hash: 0x and 64 hex digits.',
+    form: 'The hash of a transaction is 0x and 64 hex digits.',
     isFormed: isHashText,
     ask: id => [byId(['tx'], id, { _source: { excludes: ['logsBloom'] } })],
   },
@@ -58,7 +51,6 @@ export default documentPage(
           <Neighbours kind="tx" what="in the block" {...inBlock} keys={['[', ']']} />
           <Neighbours kind="tx" what="of the sender" {...bySender} keys={['{', '}']} />
         </ThingHeader>
-        <Facts class="thing-facts" of={txFacts(tx._source)} />
         <TxContents tx={tx} />
       </>
     )
@@ -86,26 +78,26 @@ const txFacts = (source: JsonObject) => {
   const text = (path: string) => textAt(source, path)
   const units = (path: string) => unitsAt(source, path)
   const [used, limit, most, tip] = ['gasUsed', 'gas', 'maxFeePerGas', 'maxPriorityFeePerGas'].map(units)
-  const paid = units('effectiveGasPrice') ?? units('gasPrice')
+  const [paid, fee] = [units('effectiveGasPrice') ?? units('gasPrice'), feeOf(source)]
   const [type, place] = [numberAt(source, 'type.num'), numberAt(source, 'transactionIndex.num')]
-  const tipped = ifPresent(tip, it => say`, to the builder at most ${<Gwei value={it} />}`)
+  const tipped = ifPresent(tip, it => say`, priority fee at most ${<Gwei value={it} />}`)
   const address = (path: string) => ifPresent(text(path), it => <AddressLink value={it} />)
   const countOf = (path: string, what: string) => {
     const { length } = listAt(source, path)
     return length > 0 && `${length.toLocaleString()} ${what}`
   }
   const authorizations = listAt(source, 'authorizationList').map((it, i) => (
-    <li key={i}>{say`to that of ${<AddressLink value={textAt(it, 'address')} />}`}</li>
+    <li key={i}>{say`to ${<AddressLink value={textAt(it, 'address')} />}`}</li>
   ))
   return {
-    Result: <Result source={source} />,
-    Block: say`${<BlockLink number={numberAt(source, 'blockNumber.num')} />}${dim`, place ${place}`}`,
+    Status: <Result source={source} />,
+    Block: say`${<BlockLink number={numberAt(source, 'blockNumber.num')} />}${dim`, position ${place}`}`,
     Time: <When hit={{ _source: source }} />,
     From: say`${<AddressLink value={text('from')} />} ${dim`nonce ${numberAt(source, 'nonce.num')}`}`,
-    To: address('to') ?? say`${dim`a new contract `}${address('contractAddress')}`,
-    Function: optionalText(text('method'), 120),
+    To: address('to') ?? say`${dim`new contract `}${address('contractAddress')}`,
+    Method: optionalText(text('method'), 120),
     Value: <Coins value={units('value') ?? 0n} />,
-    Fee: used !== undefined && paid !== undefined && <Coins value={used * paid} />,
+    Fee: fee !== undefined && <Coins value={fee} />,
     Gas: ifPresent(
       used,
       it => say`${<Amount value={it} />}${ifPresent(limit, it => dim` of ${<Amount value={it} />}`)}`,
@@ -117,7 +109,7 @@ const txFacts = (source: JsonObject) => {
     Type: TX_TYPES[type ?? -1] ?? type,
     'Access list': countOf('accessList', 'entries'),
     Blobs: countOf('blobVersionedHashes', 'blobs'),
-    'Accounts that set their code': authorizations.length > 0 && <ul class="plain">{authorizations}</ul>,
+    'Accounts that delegate': authorizations.length > 0 && <ul class="plain">{authorizations}</ul>,
   }
 }
 
@@ -131,7 +123,8 @@ const TX_TYPES: Record<number, string> = {
 
 const Result = ({ source }: { source: JsonObject }) => {
   const status = valueAt(source, 'status')
-  if (status !== false) return status === true ? <span class="good">Succeeded</span> : <span class="dim">Not told</span>
+  if (status !== false)
+    return status === true ? <span class="good">Succeeded</span> : <span class="dim">Not known</span>
   const [error, address] = [textAt(source, 'error'), textAt(source, 'revertAddress')]
   return (
     <span class="bad">
@@ -162,130 +155,78 @@ const TxContents = ({ tx }: { tx: SearchHit }) => {
   const { data, error, again } = useSearches(insideOf(tx._id, most))
   const [traces = [], calls = [], events = [], logs = []] = (data ?? []).map(hitsOf)
   const steps = stepsOf(tx._source, traces, calls)
-  const movements = events.flatMap(hit => movementOf(hit) ?? [])
-  const coins = steps.filter(moves)
+  const transfers = transfersOf(steps, events)
   const isCut = (data ?? []).some(({ hits }) => hits.total > most)
+  const isTraced = traces.length > 0 || calls.length > 1
   /** Tab that waits for data. */
-  const tab = (name: string, title: string, count: number, show: () => preact.ComponentChildren) => ({
+  const tab = (name: string, title: string, count: number, show: () => ComponentChildren) => ({
     name,
     title: data ? `${title} (${count.toLocaleString()}${isCut ? ' and more' : ''})` : title,
-    show: () => (data ? show() : error === undefined && <Busy label="Reading what happened" />),
+    show: () => (data ? show() : error === undefined && <Busy label={`Reading the ${title.toLowerCase()}`} />),
   })
   const tabs = [
-    tab('steps', 'Steps', steps.length, () => (
+    tab('calls', 'Calls', steps.length, () => (
       <>
-        {traces.length === 0 && calls.length < 2 && (
-          <p class="dim">Steps inside are known where blocks are indexed with traces.</p>
-        )}
-        <Steps steps={steps} began={beganAt(tx._source)} />
+        {!isTraced && <p class="dim">Internal calls are known where blocks are indexed with traces.</p>}
+        <CallTree steps={steps} began={beganAt(tx._source)} />
       </>
     )),
     tab('events', 'Events', Math.max(events.length, logs.length), () => <Events events={events} logs={logs} />),
-    tab('movements', 'Movements', movements.length + coins.length, () => (
-      <Movements coins={coins} movements={movements} />
+    tab('transfers', 'Transfers', transfers.tokens.length + transfers.coins.length, () => (
+      <>
+        <Balances tx={tx._source} transfers={transfers} isTraced={isTraced} />
+        <TransferList transfers={transfers} />
+      </>
     )),
     {
       name: 'input',
       title: 'Input',
       show: () => <InputTab tx={tx._source} call={steps.find(it => it.path.length === 0)} />,
     },
-    { name: 'json', title: 'JSON', show: () => <WholeDocument kind="tx" id={tx._id} /> },
+    jsonTab('tx', tx._id),
   ]
-  const cut = `first ${most.toLocaleString()} of each kind are shown.`
+  const cut = `The first ${most.toLocaleString()} calls, events and logs are shown.`
   const more = () => setMost(Math.min(most * 8, GREATEST_MOST))
-  const readMore = <Button class="link" label="Read more of it" onClick={more} />
   return (
     <>
-      {error !== undefined && <Fault title="What happened in it cannot be read" error={error} again={again} />}
-      {isCut && most < GREATEST_MOST && <p>{say`It did much: the ${cut} ${readMore}`}</p>}
-      {isCut && most >= GREATEST_MOST && <p>The {cut}</p>}
-      <QueryTabs label="What happened" tabs={tabs} />
+      <p class="sentence">
+        {data || error !== undefined ? (
+          <Sentence of={sentenceOf({ tx: tx._source, transfers, events, isWhole: data !== undefined && !isCut })} />
+        ) : (
+          '\u00a0'
+        )}
+      </p>
+      <Facts class="thing-facts" of={txFacts(tx._source)} />
+      {error !== undefined && <Fault title="Its calls and events cannot be read" error={error} again={again} />}
+      {isCut && (
+        <p>{say`${cut} ${most < GREATEST_MOST && <Button class="link" label="Show more" onClick={more} />}`}</p>
+      )}
+      <QueryTabs label="Of the transaction" tabs={tabs} />
     </>
   )
 }
 
 const beganAt = (source: JsonObject): string | undefined =>
-  Array.isArray(valueAt(source, 'revertTrace')) ? listAt(source, 'revertTrace').join() : undefined
+  Array.isArray(valueAt(source, 'revertTrace')) ? listAt(source, 'revertTrace').join('.') : undefined
 
-/** Execution steps; `began`: origin of the failure. */
-const Steps = ({ steps, began }: { steps: readonly ExecutionStep[]; began: string | undefined }) => (
-  <ol class="steps" aria-label="Steps">
-    {steps.map(step => (
-      <StepView key={step.path.join()} step={step} isBeginning={began !== undefined && began === step.path.join()} />
-    ))}
-  </ol>
+const Sentence = ({ of }: { of: readonly SentencePart[] }) => (
+  <>
+    {of.map((part, i) => {
+      if (typeof part === 'string') return part
+      if ('said' in part) return <strong key={i}>{briefOf(part.said, 160)}</strong>
+      if ('address' in part) return <AddressLink key={i} value={part.address} brief />
+      if ('coins' in part) return <Coins key={i} value={part.coins} brief />
+      return <MovementAmount key={i} movement={part} brief />
+    })}
+  </>
 )
-
-const MAX_INDENT = 16
-const TYPE_NAMES: Record<string, string> = { suicide: 'self-destruction', create: 'creation' }
-
-const StepView = ({ step, isBeginning }: { step: ExecutionStep; isBeginning: boolean }) => {
-  const [isOpen, setOpen] = useState(false)
-  const { path, type, from, to, value, method, selector, args, gasUsed, error, isUndone } = step
-  const called = method ?? selector
-  return (
-    <li
-      class={error !== undefined ? 'failed' : isUndone ? 'undone' : undefined}
-      style={{ '--depth': Math.min(path.length, MAX_INDENT) }}
-    >
-      <div class="step">
-        <code class="dim">{path.length === 0 ? '·' : path.join('.')}</code>{' '}
-        <span class="kind">{TYPE_NAMES[type] ?? type}</span>{' '}
-        <span class="way">
-          <AddressLink value={from} brief /> → <AddressLink value={to} />
-        </span>{' '}
-        {!(type in TYPE_NAMES) &&
-          (called === undefined ? dim`without a function ` : <strong>{briefOf(called, 80)} </strong>)}
-        {value !== undefined && value > 0n && <Coins value={value} />}
-        {ifPresent(gasUsed, it => dim` ${it.toLocaleString()} gas`)}
-      </div>
-      {error !== undefined && (
-        <p class="bad">
-          <strong>{isBeginning ? 'Failed, and the failure began here' : 'Failed'}</strong> · <Text value={error} />
-        </p>
-      )}
-      {error === undefined && isUndone && <p class="dim">Undone: a step above it failed.</p>}
-      <Args args={args} />
-      {step.traceId !== undefined && (
-        <details onToggle={event => setOpen(event.currentTarget.open)}>
-          <summary>Input and output</summary>
-          {isOpen && <InAndOut id={step.traceId} />}
-        </details>
-      )}
-    </li>
-  )
-}
-
-const TRACE_BYTES: readonly [name: string, path: string][] = [
-  ['Input', 'action.input'],
-  ['Initialisation code', 'action.init'],
-  ['Output', 'result.output'],
-  ['Code', 'result.code'],
-]
-
-/** Raw bytes of a step, loaded when opened. */
-const InAndOut = ({ id }: { id: string }) => {
-  const asked = useGet<SearchHit>(documentPath(useContext(NetworkContext), 'trace', id))
-  return (
-    <Await asked={asked} busy="Reading the step">
-      {({ _source }) => (
-        <NamedValues
-          of={TRACE_BYTES.flatMap(([name, path]) => {
-            const hex = textAt(_source, path)
-            return hex === undefined ? [] : [[name, <RawBytes key={name} hex={hex} most={512} />] as const]
-          })}
-        />
-      )}
-    </Await>
-  )
-}
 
 /** Logs by index with their decoded events. */
 const Events = ({ events, logs }: { events: readonly SearchHit[]; logs: readonly SearchHit[] }) => {
   const placeOf = ({ _source }: SearchHit) => numberAt(_source, 'logIndex.num') ?? 0
   const [byPlace, logsByPlace] = [events, logs].map(hits => new Map(hits.map(hit => [placeOf(hit), hit])))
   const places = [...new Set([...logs, ...events].map(placeOf))].sort((a, b) => a - b)
-  if (places.length === 0) return <Empty title="It emitted nothing" />
+  if (places.length === 0) return <Empty title="There are no events" />
   return (
     <ol class="steps" aria-label="Events">
       {places.map(place => (
@@ -304,12 +245,12 @@ const Event = ({ place, log, event }: { place: number; log: SearchHit | undefine
     <li>
       <div class="step">
         <code class="dim">{place}</code>{' '}
-        <strong>{event ? briefOf(textAt(event._source, 'event') ?? '?', 80) : 'A log that is not decoded'}</strong>{' '}
-        <span class="dim">by</span> <AddressLink value={textAt((event ?? log)!._source, 'address')} />{' '}
+        <strong>{event ? briefOf(textAt(event._source, 'event') ?? '?', 80) : 'Not decoded'}</strong>{' '}
+        <span class="dim">by</span> <AddressLink value={textAt((event ?? log)!._source, 'address')} brief />{' '}
         <span class="bad">{optionalText(textAt(event?._source, 'error'), 200)}</span>
         {(probability ?? 1) < 0.9 && dim`decoded by a guess, ${Math.round(probability! * 100)} % sure`}
       </div>
-      {event && <Args args={listAt(event._source, 'args')} />}
+      {event && <Args args={listAt(event._source, 'args')} of={textAt(event._source, 'address')} />}
       {log && (
         <details open={!event}>
           <summary>Topics and data</summary>
@@ -322,34 +263,71 @@ const Event = ({ place, log, event }: { place: number; log: SearchHit | undefine
   )
 }
 
-/** Moved coins, then tokens. */
-const Movements = ({ coins, movements }: { coins: readonly ExecutionStep[]; movements: readonly Movement[] }) =>
-  coins.length + movements.length === 0 ? (
-    <Empty title="It moved no coins and no tokens" />
-  ) : (
-    <ol class="steps" aria-label="Movements">
-      {coins.map(({ path, from, to, value }) => (
-        <li key={`coin ${path}`}>
-          <div class="step">
-            <Coins value={value!} />
-          </div>
-          <div class="way">
-            <AddressLink value={from} /> → <AddressLink value={to} />
-          </div>
-        </li>
-      ))}
-      {movements.map((movement, i) => (
-        <li key={i}>
-          <div class="step">
-            <MovementAmount movement={movement} /> {dim`of ${<AddressLink value={movement.token} kind="token" />}`}
-          </div>
-          <div class="way">
-            <Party value={movement.from} zero="created" /> → <Party value={movement.to} zero="destroyed" />
-          </div>
-        </li>
-      ))}
-    </ol>
+interface TransferProps {
+  transfers: Transfers
+}
+
+/** Net changes of each address. */
+const Balances = ({ tx, transfers, isTraced }: TransferProps & { tx: JsonObject; isTraced: boolean }) => {
+  const [sender, fee] = [textAt(tx, 'from') ?? '', feeOf(tx)]
+  const changes = [
+    ...balanceChanges(transfers).map(it => ({ ...it, isFee: false })),
+    ...(fee ? [{ address: sender, token: undefined, item: { value: fee }, isLoss: true, isFee: true }] : []),
+  ]
+  const rows = [...Map.groupBy(changes, ({ address }) => address.toLowerCase()).values()]
+  return (
+    <>
+      <h2>Balance changes</h2>
+      {!isTraced && <p class="dim">Ether of internal calls is known where blocks are indexed with traces.</p>}
+      <PlainTable label="Balance changes" columns={BALANCES} rows={rows} keyOf={([first]) => first!.address} />
+    </>
   )
+}
+
+type ChangeRow = (BalanceChange & { isFee: boolean })[]
+
+const BALANCES: readonly Column<ChangeRow>[] = [
+  { title: 'Address', cell: ([first]) => <AddressLink value={first!.address} /> },
+  {
+    title: 'Change',
+    align: 'right',
+    cell: changes =>
+      changes.map(({ token, item, isLoss, isFee }, i) => (
+        <div key={i} class={isLoss ? 'bad' : 'good'}>
+          {isLoss ? '−' : '+'}
+          {token === undefined ? <Coins value={item.value!} /> : <MovementAmount movement={{ token, items: [item] }} />}
+          {isFee && dim` fee`}
+        </div>
+      )),
+  },
+]
+
+interface TransferRow {
+  from: string | undefined
+  to: string | undefined
+  amount: ComponentChildren
+}
+
+const TRANSFERS: readonly Column<TransferRow>[] = [
+  { title: 'From', cell: ({ from }) => <Party value={from ?? ''} zero="minted" /> },
+  { title: 'To', cell: ({ to }) => <Party value={to ?? ''} zero="burned" /> },
+  { title: 'Amount', align: 'right', cell: ({ amount }) => amount },
+]
+
+/** Ether, then tokens. */
+const TransferList = ({ transfers: { coins, tokens } }: TransferProps) => {
+  const rows: TransferRow[] = [
+    ...coins.map(({ from, to, value }) => ({ from, to, amount: <Coins value={value!} /> })),
+    ...tokens.map(movement => ({ ...movement, amount: <MovementAmount movement={movement} /> })),
+  ]
+  if (rows.length === 0) return null
+  return (
+    <>
+      <h2>Transfers</h2>
+      <PlainTable label="Transfers" columns={TRANSFERS} rows={rows} keyOf={row => rows.indexOf(row)} />
+    </>
+  )
+}
 
 /** Words shown; the raw bytes have the rest. */
 const MOST_WORDS = 128
@@ -365,20 +343,18 @@ const InputTab = ({ tx, call }: { tx: JsonObject; call: ExecutionStep | undefine
       {isCreation ? (
         <p>Initialisation code of a new contract.</p>
       ) : (
-        <section aria-label="Decoded">
-          <h2>Decoded</h2>
+        <Section title="Decoded">
           {call?.method === undefined ? (
-            <p class="dim">{say`No function is known by the selector ${<code>{input.slice(0, 10)}</code>}.`}</p>
+            <p class="dim">{say`No method is known by the selector ${<code>{input.slice(0, 10)}</code>}.`}</p>
           ) : (
             <p>
               <strong>{optionalText(call.method, 120)}</strong> <code class="dim">{call.selector}</code>
             </p>
           )}
-          {call && <Args args={call.args} />}
-        </section>
+          {call && <Args args={call.args} of={call.to} />}
+        </Section>
       )}
-      <section aria-label="Raw">
-        <h2>{say`Raw, ${bytes.toLocaleString()} bytes ${<Copy text={input} what="the input" />}`}</h2>
+      <Section name="Raw" title={say`Raw, ${bytes.toLocaleString()} bytes ${<Copy text={input} what="the input" />}`}>
         {isCreation || bytes < 4 ? (
           <RawBytes hex={input} most={2_000} />
         ) : (
@@ -393,7 +369,7 @@ const InputTab = ({ tx, call }: { tx: JsonObject; call: ExecutionStep | undefine
             {words.length > MOST_WORDS && <RawBytes hex={input} />}
           </>
         )}
-      </section>
+      </Section>
     </>
   )
 }

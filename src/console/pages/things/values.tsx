@@ -170,8 +170,14 @@ const itemsBy = (items: Movement['items'], known: KnownAddress | undefined): Mov
     return item
   })
 
-/** Amounts and ids in the token's unit. */
-export const MovementAmount = ({ movement: { token, items } }: { movement: Movement }) => {
+interface MovedProps {
+  movement: Pick<Movement, 'token' | 'items'>
+  /** Rounds amounts. */
+  brief?: boolean
+}
+
+/** Amounts and ids in the token's unit, with its name. */
+export const MovementAmount = ({ movement: { token, items }, brief = false }: MovedProps) => {
   const known = useKnown(token)
   const isBare = known?.symbol === undefined && known?.decimals === undefined && items.every(it => it.id === undefined)
   return (
@@ -180,14 +186,15 @@ export const MovementAmount = ({ movement: { token, items } }: { movement: Movem
         <span key={i}>
           {i > 0 && ', '}
           {ifPresent(value, it => (
-            <Amount value={it} {...(id === undefined && { decimals: known?.decimals ?? 0, symbol: known?.symbol })} />
+            <Amount value={it} decimals={id === undefined ? (known?.decimals ?? 0) : 0} brief={brief} />
           ))}
           {ifPresent(id, it => (
-            <span class="amount">{`${value === undefined ? '' : ' of '}#${it}`}</span>
+            <span class="amount" title={String(it)}>{`${value === undefined ? '' : ' of '}#${it}`}</span>
           ))}
         </span>
-      ))}
-      {isBare && dim` smallest units`}
+      ))}{' '}
+      {isBare && dim`smallest units of `}
+      <Hash value={token} kind="token" name={known?.symbol ?? known?.name} brief />
     </span>
   )
 }
@@ -282,7 +289,7 @@ export const DOCUMENT_LISTS = {
         cell: says(
           ({ status }) => status === false,
           source => {
-            const what = textAt(source, 'method') ?? (valueAt(source, 'to') === null ? 'creates a contract' : '')
+            const what = textAt(source, 'method') ?? (valueAt(source, 'to') === null ? 'deploys a contract' : '')
             return [what, textAt(source, 'error')].filter(Boolean).join(' · ')
           },
           100,
@@ -324,14 +331,14 @@ export const DOCUMENT_LISTS = {
       },
     ],
   },
-  movements: {
-    label: 'Movements',
+  transfers: {
+    label: 'Token transfers',
     kinds: ['event'],
     fields: [...HEIGHT, 'address', 'event', 'args', 'logIndex'],
     columns: [
       ...PLACE_COLUMNS,
-      { title: 'From', width: '16ch', cell: ofMovement(it => <Party value={it.from} zero="created" />) },
-      { title: 'To', width: '16ch', cell: ofMovement(it => <Party value={it.to} zero="destroyed" />) },
+      { title: 'From', width: '16ch', cell: ofMovement(it => <Party value={it.from} zero="minted" />) },
+      { title: 'To', width: '16ch', cell: ofMovement(it => <Party value={it.to} zero="burned" />) },
       {
         title: 'Amount',
         width: 'minmax(18ch, 1fr)',
@@ -368,7 +375,7 @@ export const DOCUMENT_LISTS = {
 
 export const MOVING = { terms: { 'event.raw': ['Transfer', 'TransferSingle', 'TransferBatch'] } }
 
-/** Movements of an address. */
+/** Token transfers of an address. */
 export const movementsOf = (address: string) => ({
   bool: { filter: [MOVING, { nested: { path: 'args', query: anyOfThese(term('args.value.hex', address)) } }] },
 })
