@@ -116,6 +116,7 @@ describe('pages of things', { skip }, () => {
     await counted(events, logs)
     const sentence = page.locator('.sentence')
     await sentence.getByText(/^swapped | swapped /).waitFor()
+    await sentence.getByRole('link', { name: 'DUSD' }).waitFor()
     const title = await sentence.locator('.amount').first().getAttribute('title')
     assert.match(title!, /^\d+ \/ 10\^\d+$/, 'smallest units as title')
     const moved = await bench.server.total(DEMO, 'event', {
@@ -141,7 +142,7 @@ describe('pages of things', { skip }, () => {
 
   test('charts of a contract and a token count what the index has, and lead to their search', async t => {
     const page = await bench.enter(t, `${AT}/address/${DOLLAR}?tab=activity`)
-    const chart = page.getByRole('region', { name: 'Calls by method' })
+    const chart = page.getByRole('region', { name: 'Calls by method', exact: true })
     const total = await bench.server.total(DEMO, 'call', {
       bool: { filter: [{ term: { to: DOLLAR } }, { term: { method: 'transfer' } }] },
     })

@@ -295,7 +295,11 @@ const BALANCES: readonly Column<ChangeRow>[] = [
       changes.map(({ token, item, isLoss, isFee }, i) => (
         <div key={i} class={isLoss ? 'bad' : 'good'}>
           {isLoss ? '−' : '+'}
-          {token === undefined ? <Coins value={item.value!} /> : <MovementAmount movement={{ token, items: [item] }} />}
+          {token === undefined ? (
+            <Coins value={item.value!} brief />
+          ) : (
+            <MovementAmount movement={{ token, items: [item] }} brief />
+          )}
           {isFee && dim` fee`}
         </div>
       )),
