@@ -123,11 +123,7 @@ describe('pages of things', { skip }, () => {
       bool: { filter: [{ term: { transactionHash: hash } }, { term: { 'event.raw': 'Transfer' } }] },
     })
     await tab(page, /^Transfers/).click()
-    await page
-      .getByRole('region', { name: 'Transfers', exact: true })
-      .getByRole('row')
-      .nth(moved)
-      .waitFor()
+    await page.getByRole('region', { name: 'Transfers', exact: true }).getByRole('row').nth(moved).waitFor()
     const sender = String((await first('tx', { ids: { values: [hash] } }))._source.from)
     const own = page
       .getByRole('region', { name: 'Balance changes' })

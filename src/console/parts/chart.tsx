@@ -1,4 +1,6 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Link } from '../browser/router.tsx'
 import { useLoaded } from './loaded.ts'
 import { Text, Time } from './text.tsx'
 
@@ -22,6 +24,10 @@ export interface Layer {
   values: readonly (number | null)[]
   /** Whether it is all that no other layer has. */
   isRest?: boolean
+  /** In the legend; default: the name. */
+  label?: ComponentChildren
+  /** Page that its sum leads to. */
+  href?: string
 }
 
 const LAYER_COLOURS = 6
@@ -73,7 +79,12 @@ const Legend = ({ series, at }: { series: Series | Lines; at: number | undefined
     <ul class="legend">
       {layers.map((layer, i) => (
         <li key={layer.name} style={{ '--layer': `var(${layerColour(layer, i)})` }}>
-          <Text value={layer.name} most={32} brief /> <span class="dim">{shown(layer).toLocaleString()}</span>
+          {layer.label ?? <Text value={layer.name} most={32} brief />}{' '}
+          {layer.href ? (
+            <Link to={layer.href}>{shown(layer).toLocaleString()}</Link>
+          ) : (
+            <span class="dim">{shown(layer).toLocaleString()}</span>
+          )}
         </li>
       ))}
       {time !== undefined && (

@@ -4,11 +4,11 @@ import { type JsonObject, listAt, stringifyJson } from '../../api/json.ts'
 import type { Kind, SearchAnswer } from '../../api/wire.ts'
 import { Link, navigate } from '../../browser/router.tsx'
 import { Await } from '../../parts/answer.tsx'
-import { Chart, type Lines, type Series } from '../../parts/chart.tsx'
+import { Chart, type Series } from '../../parts/chart.tsx'
 import { NetworkContext } from '../../parts/text.tsx'
 import { allOf, term, useSearches } from './ask.ts'
 import { isAddress, numberAt, termsBuckets } from './read.ts'
-import { AddressLink, briefOf } from './values.tsx'
+import { AddressLink } from './values.tsx'
 
 interface OverTimeProps {
   title: string
@@ -23,9 +23,7 @@ interface OverTimeProps {
 
 /** Bars at most; the server chooses their length. */
 const BARS = 60
-/** The first line is that of all others. */
-const NAMED_LINES = 4
-const MOST_NAMES = 20
+const MOST_NAMES = 6
 
 /** What a search finds over time; every number leads to its search in Explore. */
 export const OverTime = ({ title, kinds, query, by, measure, note }: OverTimeProps) => {
@@ -54,10 +52,10 @@ export const OverTime = ({ title, kinds, query, by, measure, note }: OverTimePro
           answer!.hits.total === 0 ? (
             <p class="dim">None in the stored blocks.</p>
           ) : (
-            <>
-              <SpansChart {...{ title, answer: answer! }} by={by !== undefined} at={measure?.at} onSelect={cut} />
-              {by !== undefined && <Legend answer={answer!} searchOf={name => search(allOf(query, term(by, name)))} />}
-            </>
+            <SpansChart
+              {...{ title, answer: answer!, at: measure?.at, onSelect: cut }}
+              searchOf={by === undefined ? undefined : name => search(allOf(query, term(by, name)))}
+            />
           )
         }
       </Await>
@@ -68,43 +66,26 @@ export const OverTime = ({ title, kinds, query, by, measure, note }: OverTimePro
 interface SpansProps {
   title: string
   answer: SearchAnswer
-  by: boolean
   at: string | undefined
+  /** Search of one name, if bars are split. */
+  searchOf: ((name: string) => string) | undefined
   onSelect(from: number, to: number): void
 }
 
-const CHART_HEIGHT = 140
-
-const SpansChart = ({ title, answer, by, at, onSelect }: SpansProps) => {
-  const series = useMemo((): Series | Lines => {
+const SpansChart = ({ title, answer, at, searchOf, onSelect }: SpansProps) => {
+  const series = useMemo((): Series => {
     const spans = listAt(answer.aggregations, 'spans.buckets')
     const times = spans.map(span => (numberAt(span, 'key') ?? 0) / 1_000)
     const counts = spans.map(span => numberAt(span, at ?? 'doc_count') ?? 0)
-    if (!by) return { times, counts }
-    const shown = termsBuckets(answer.aggregations, 'names').slice(0, NAMED_LINES)
+    if (!searchOf) return { times, counts }
     const found = spans.map(span => new Map(termsBuckets(span as JsonObject, 'names').map(it => [it.key, it.count])))
-    const lines = shown.map(({ key }) => found.map(counts => counts.get(key) ?? 0))
-    return { times, lines: [counts.map((count, i) => lines.reduce((rest, line) => rest - line[i]!, count)), ...lines] }
+    const named = termsBuckets(answer.aggregations, 'names').map(({ key }) => ({
+      ...{ name: key, href: searchOf(key), values: found.map(counts => counts.get(key) ?? 0) },
+      ...(isAddress(key) && { label: <AddressLink value={key} brief /> }),
+    }))
+    const rest = counts.map((count, i) => named.reduce((left, { values }) => left - values[i]!, count))
+    const others = { name: 'others', values: rest, isRest: true }
+    return { times, counts, split: rest.some(count => count > 0) ? [...named, others] : named }
   }, [answer])
-  return <Chart label={`${title} over time`} {...{ series, onSelect }} height={CHART_HEIGHT} />
-}
-
-const Legend = ({ answer, searchOf }: { answer: SearchAnswer; searchOf(name: string): string }) => {
-  const names = termsBuckets(answer.aggregations, 'names')
-  const others = names.reduce((rest, { count }) => rest - count, answer.hits.total)
-  return (
-    <ul class="legend">
-      {names.map(({ key, count }, i) => (
-        <li key={key} data-line={i < NAMED_LINES ? i + 1 : 0}>
-          {isAddress(key) ? <AddressLink value={key} brief /> : briefOf(key, 40)}{' '}
-          <Link to={searchOf(key)}>{count.toLocaleString()}</Link>
-        </li>
-      ))}
-      {others > 0 && (
-        <li data-line={0} class="dim">
-          others, or without a name {others.toLocaleString()}
-        </li>
-      )}
-    </ul>
-  )
+  return <Chart label={`${title} over time`} {...{ series, onSelect }} />
 }
