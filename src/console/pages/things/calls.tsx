@@ -10,13 +10,13 @@ import { Coins, NetworkContext, RoomContext, say, Text } from '../../parts/text.
 import type { ExecutionStep } from './read.ts'
 import { AddressLink, Args, ArgumentValue, argumentName, briefOf, ifPresent, NamedValues, RawBytes } from './values.tsx'
 
-interface TreeProps {
+interface CallTreeProps {
   steps: readonly ExecutionStep[]
   /** Path of the call that the failure began in. */
   began: string | undefined
 }
 
-const keyOf = ({ path }: ExecutionStep): string => path.join('.')
+const pathText = ({ path }: ExecutionStep): string => path.join('.')
 /** Keys of the calls around a call. */
 const parentsOf = ({ path }: ExecutionStep): string[] => path.map((_, i) => path.slice(0, i).join('.'))
 
@@ -27,17 +27,17 @@ const toggled = (keys: ReadonlySet<string>, key: string): ReadonlySet<string> =>
 }
 
 /** Calls as a tree: arrow keys walk through it, Enter or a click opens a call. */
-export const CallTree = ({ steps, began }: TreeProps) => {
+export const CallTree = ({ steps, began }: CallTreeProps) => {
   const list = useRef<HTMLDivElement>(null)
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const [isFailedOnly, setFailedOnly] = useState(false)
   const [at, setAt] = useState('')
   const failed = steps.filter(({ error }) => error !== undefined)
-  const wanted = new Set(failed.flatMap(step => [keyOf(step), ...parentsOf(step)]))
+  const wanted = new Set(failed.flatMap(step => [pathText(step), ...parentsOf(step)]))
   const parents = new Set(steps.flatMap(step => parentsOf(step).slice(-1)))
   const shown = steps.filter(
-    step => !parentsOf(step).some(key => closed.has(key)) && (!isFailedOnly || wanted.has(keyOf(step))),
+    step => !parentsOf(step).some(key => closed.has(key)) && (!isFailedOnly || wanted.has(pathText(step))),
   )
   const whole = steps[0]?.gasUsed
   const goTo = (index: number) => {
@@ -47,7 +47,7 @@ export const CallTree = ({ steps, began }: TreeProps) => {
   const onKeyDown = (event: KeyboardEvent, step: ExecutionStep, index: number) => {
     // Links and buttons in rows handle their own keys.
     if (event.target !== event.currentTarget) return
-    const key = keyOf(step)
+    const key = pathText(step)
     const isShut = closed.has(key)
     const fold = () => setClosed(toggled(closed, key))
     const acts: Record<string, () => void> = {
@@ -57,7 +57,7 @@ export const CallTree = ({ steps, began }: TreeProps) => {
       End: () => goTo(shown.length - 1),
       ArrowRight: () => (isShut ? fold() : parents.has(key) && goTo(index + 1)),
       ArrowLeft: () =>
-        parents.has(key) && !isShut ? fold() : goTo(shown.findIndex(it => keyOf(it) === parentsOf(step).at(-1))),
+        parents.has(key) && !isShut ? fold() : goTo(shown.findIndex(it => pathText(it) === parentsOf(step).at(-1))),
       Enter: () => setOpen(toggled(open, key)),
       ' ': () => setOpen(toggled(open, key)),
     }
@@ -78,7 +78,7 @@ export const CallTree = ({ steps, began }: TreeProps) => {
       )}
       <div ref={list} class="calls" role="tree" aria-label="Calls">
         {shown.map((step, i) => {
-          const key = keyOf(step)
+          const key = pathText(step)
           const isParent = parents.has(key)
           return (
             <div

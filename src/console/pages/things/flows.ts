@@ -6,7 +6,7 @@ import {
   argumentType,
   type ExecutionStep,
   isAddress,
-  isSame,
+  isSameAddress,
   type MovedItem,
   type Movement,
   movementOf,
@@ -36,12 +36,12 @@ const wrappedBy = (
   const isDeposit = textAt(_source, 'event') === 'Deposit'
   if ((!isDeposit && textAt(_source, 'event') !== 'Withdrawal') || args.length !== 2) return undefined
   const [holder, value] = [argumentHex(args[0]), argumentInteger(argumentType(args[1]), argumentHex(args[1]))]
-  const isPaid = coins.some(it => it.value === value && isSame(isDeposit ? it.to : it.from, token))
+  const isPaid = coins.some(it => it.value === value && isSameAddress(isDeposit ? it.to : it.from, token))
   if (
     value === undefined ||
     !isAddress(holder) ||
     !isPaid ||
-    tokens.some(it => isSame(it.token, token) && isMintOrBurn(it))
+    tokens.some(it => isSameAddress(it.token, token) && isMintOrBurn(it))
   )
     return undefined
   const [from, to] = isDeposit ? [ZERO_ADDRESS, holder] : [holder, ZERO_ADDRESS]

@@ -23,12 +23,12 @@ interface OverTimeProps {
 
 /** Bars at most; the server chooses their length. */
 const BARS = 60
-const MOST_NAMES = 6
+const MOST_PARTS = 6
 
 /** What a search finds over time; every number leads to its search in Explore. */
 export const OverTime = ({ title, kinds, query, by, measure, note }: OverTimeProps) => {
   const network = useContext(NetworkContext)
-  const names = by === undefined ? {} : { names: { terms: { field: by, size: MOST_NAMES } } }
+  const names = by === undefined ? {} : { names: { terms: { field: by, size: MOST_PARTS } } }
   const spans = {
     auto_date_histogram: { field: 'timestamp', buckets: BARS },
     aggs: { ...names, ...measure?.aggs },

@@ -27,7 +27,7 @@ export const termsBuckets = (aggregations: JsonObject | undefined, name: string)
 
 export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 export const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text)
-export const isSame = (one: string | undefined, other: string | undefined): boolean =>
+export const isSameAddress = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && one.toLowerCase() === other?.toLowerCase()
 export const isHashText = (text: string): boolean => /^0x[0-9a-f]{64}$/i.test(text)
 

@@ -1,7 +1,15 @@
 import { type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
 import { type BalanceChange, balanceChanges, type Transfers } from './flows.ts'
-import { argumentHex, argumentInteger, argumentType, isSame, type MovedItem, unitsAt, ZERO_ADDRESS } from './read.ts'
+import {
+  argumentHex,
+  argumentInteger,
+  argumentType,
+  isSameAddress,
+  type MovedItem,
+  unitsAt,
+  ZERO_ADDRESS,
+} from './read.ts'
 
 /** Our words as text; what the chain says, addresses and amounts as objects. */
 export type SentencePart =
@@ -13,7 +21,7 @@ export type SentencePart =
 
 type Parts = readonly SentencePart[]
 
-interface Happening {
+interface TxStory {
   tx: JsonObject
   transfers: Transfers
   events: readonly SearchHit[]
@@ -21,7 +29,7 @@ interface Happening {
   isWhole: boolean
 }
 
-interface Read extends Happening {
+interface Read extends TxStory {
   sender: string
   to: string | undefined
   value: bigint
@@ -32,10 +40,10 @@ interface Read extends Happening {
 }
 
 /** What a transaction did, where its transfers and events leave no doubt; otherwise what it called. */
-export const sentenceOf = (happening: Happening): Parts => {
+export const sentenceOf = (happening: TxStory): Parts => {
   const { tx, transfers } = happening
   const sender = textAt(tx, 'from') ?? ''
-  const own = balanceChanges(transfers).filter(({ address }) => isSame(address, sender))
+  const own = balanceChanges(transfers).filter(({ address }) => isSameAddress(address, sender))
   const read: Read = {
     ...{ ...happening, sender, to: textAt(tx, 'to'), value: unitsAt(tx, 'value') ?? 0n },
     ...{ input: textAt(tx, 'input') ?? '0x', method: textAt(tx, 'method') },
@@ -57,7 +65,7 @@ const whatIn = (read: Read): Parts => {
   const status = valueAt(read.tx, 'status')
   if (status === false) {
     const error = textAt(read.tx, 'error')
-    return tell`tried to ${attempt(read)}, which failed${error ? tell`: ${{ said: error }},` : ''}`
+    return tell`tried to ${triedText(read)}, which failed${error ? tell`: ${{ said: error }},` : ''}`
   }
   if (read.to === undefined) return tell`deployed ${{ address: textAt(read.tx, 'contractAddress') ?? '' }}`
   const isKnown = status === true && read.isWhole
@@ -67,7 +75,7 @@ const whatIn = (read: Read): Parts => {
   return tell`called ${called(read)}${isKnown ? sideEffect(read) : ''}`
 }
 
-const attempt = (read: Read): Parts => {
+const triedText = (read: Read): Parts => {
   if (read.to === undefined) return ['deploy a contract']
   if (read.input === '0x') return tell`send ${{ coins: read.value }} to ${{ address: read.to }}`
   return tell`call ${called(read)}`
@@ -91,7 +99,7 @@ const sideEffect = ({ transfers: { coins, tokens } }: Read): Parts => {
   return tell`, which transferred ${moved} from ${{ address: from }} to ${{ address: to }}`
 }
 
-const amountOf = ({ token, item }: BalanceChange): SentencePart =>
+const changedAmount = ({ token, item }: BalanceChange): SentencePart =>
   token === undefined ? { coins: item.value ?? 0n } : { token, items: [item] }
 
 const emittersOf = ({ events }: Read, ...names: string[]): string[] => [
@@ -107,14 +115,15 @@ const swap = (read: Read): Parts | undefined => {
   const pools = emittersOf(read, 'Swap', 'TokenExchange')
   if (pools.length === 0 || lost.length !== 1 || gained.length !== 1) return undefined
   const where = pools.length === 1 ? tell`on ${{ address: pools[0]! }}` : `through ${pools.length} pools`
-  return tell`swapped ${amountOf(lost[0]!)} for ${amountOf(gained[0]!)} ${where}`
+  return tell`swapped ${changedAmount(lost[0]!)} for ${changedAmount(gained[0]!)} ${where}`
 }
 
 /** Two tokens against one of the pool. */
 const liquidity = (read: Read): Parts | undefined => {
-  const both = (changes: readonly BalanceChange[]) => tell`${amountOf(changes[0]!)} and ${amountOf(changes[1]!)}`
+  const both = (changes: readonly BalanceChange[]) =>
+    tell`${changedAmount(changes[0]!)} and ${changedAmount(changes[1]!)}`
   const isOfPool = ([share, more]: readonly BalanceChange[], event: string) =>
-    more === undefined && emittersOf(read, event).some(pool => isSame(pool, share?.token))
+    more === undefined && emittersOf(read, event).some(pool => isSameAddress(pool, share?.token))
   const { lost, gained } = read
   const pool = (share: BalanceChange) => ({ address: share.token! })
   if (lost.length === 2 && isOfPool(gained, 'Mint')) return tell`added ${both(lost)} to ${pool(gained[0]!)}`
@@ -126,11 +135,11 @@ const liquidity = (read: Read): Parts | undefined => {
 const deposit = ({ to, method = '', lost, gained, transfers: { tokens } }: Read): Parts | undefined => {
   if (lost.length !== 1 || gained.length !== 1) return undefined
   const [given, got] = [lost[0]!, gained[0]!]
-  const hasOwn = (end: 'from' | 'to') => tokens.some(it => isSame(it.token, to) && it[end] === ZERO_ADDRESS)
-  const [paid, received] = [amountOf(given), amountOf(got)]
-  if (isSame(got.token, to) && hasOwn('from'))
+  const hasOwn = (end: 'from' | 'to') => tokens.some(it => isSameAddress(it.token, to) && it[end] === ZERO_ADDRESS)
+  const [paid, received] = [changedAmount(given), changedAmount(got)]
+  if (isSameAddress(got.token, to) && hasOwn('from'))
     return /^(safe)?mint/i.test(method) ? tell`minted ${received} for ${paid}` : tell`deposited ${paid} for ${received}`
-  if (isSame(given.token, to) && hasOwn('to')) return tell`redeemed ${paid} for ${received}`
+  if (isSameAddress(given.token, to) && hasOwn('to')) return tell`redeemed ${paid} for ${received}`
   return undefined
 }
 
@@ -139,13 +148,13 @@ const MOVING_METHOD = /^(transfer|transferFrom|safe(Batch)?TransferFrom|(safe)?m
 
 const transfer = ({ to, method = '', sender, transfers: { coins, tokens } }: Read): Parts | undefined => {
   const [only] = tokens
-  if (!only || tokens.length > 1 || coins.length > 0 || !isSame(only.token, to)) return undefined
+  if (!only || tokens.length > 1 || coins.length > 0 || !isSameAddress(only.token, to)) return undefined
   if (!MOVING_METHOD.test(method)) return undefined
   const moved = { token: only.token, items: only.items }
-  const isOwn = isSame(only.to, sender)
-  const target = isSame(only.to, only.from) ? ' to itself' : isOwn ? '' : tell` to ${{ address: only.to }}`
+  const isOwn = isSameAddress(only.to, sender)
+  const target = isSameAddress(only.to, only.from) ? ' to itself' : isOwn ? '' : tell` to ${{ address: only.to }}`
   if (only.from === ZERO_ADDRESS) return tell`minted ${moved}${target}`
-  const source = isSame(only.from, sender) ? '' : tell` from ${{ address: only.from }}`
+  const source = isSameAddress(only.from, sender) ? '' : tell` from ${{ address: only.from }}`
   return only.to === ZERO_ADDRESS ? tell`burned ${moved}${source}` : tell`transferred ${moved}${source}${target}`
 }
 
@@ -161,7 +170,8 @@ const approval = ({ to, sender, events, transfers: { coins, tokens } }: Read): P
     listAt(only._source, 'args'),
   ]
   const [owner, spender, last] = args.map(argumentHex)
-  if (token === undefined || !isSame(token, to) || !isSame(owner, sender) || args.length !== 3) return undefined
+  if (token === undefined || !isSameAddress(token, to) || !isSameAddress(owner, sender) || args.length !== 3)
+    return undefined
   const [by, of] = [{ address: spender! }, { address: token }]
   if (name === 'ApprovalForAll')
     return last!.endsWith('1')
