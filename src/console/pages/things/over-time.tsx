@@ -23,12 +23,12 @@ interface OverTimeProps {
 
 /** Bars at most; the server chooses their length. */
 const BARS = 60
-const MOST_PARTS = 6
+const MOST_SPLIT_NAMES = 6
 
 /** What a search finds over time; every number leads to its search in Explore. */
 export const OverTime = ({ title, kinds, query, by, measure, note }: OverTimeProps) => {
   const network = useContext(NetworkContext)
-  const names = by === undefined ? {} : { names: { terms: { field: by, size: MOST_PARTS } } }
+  const names = by === undefined ? {} : { names: { terms: { field: by, size: MOST_SPLIT_NAMES } } }
   const spans = {
     auto_date_histogram: { field: 'timestamp', buckets: BARS },
     aggs: { ...names, ...measure?.aggs },
