@@ -29,11 +29,12 @@ describe('what fails is seen in the console', { skip }, () => {
     )
     const page = await bench.enter(t, '/console/rules')
     const grid = page.getByRole('grid', { name: 'Rules' })
-    await grid.getByText('failing', { exact: true }).waitFor()
-    await see(grid, 'has accepted nothing since')
+    await grid.getByText('Failing', { exact: true }).waitFor()
+    await see(grid, 'failing since')
     const badge = page.getByRole('img', { name: 'a receiver of alerts is failing' })
     await badge.waitFor()
     assert.equal(await badge.textContent(), '1')
+    await counted(page.getByRole('link', { name: /^Rules/ }).getByRole('img'), 1)
     assert.deepEqual(await violations(page), [])
 
     await follow(page, 'Status')
@@ -46,7 +47,7 @@ describe('what fails is seen in the console', { skip }, () => {
     const banner = page.getByRole('alert').filter({ hasText: 'Alerts do not arrive.' })
     await see(banner, `${receiver.url}/hook`)
     await counted(page.getByText('has accepted nothing since'), 0)
-    await see(page, 'number is greater than 415')
+    await see(page, 'number is more than 415')
     await checkLayout(page)
 
     isUp = true
@@ -67,7 +68,7 @@ describe('what fails is seen in the console', { skip }, () => {
     await see(page, 'Paused: it finds nothing until it is resumed.')
     await counted(page.getByText('"enabled": true to resume'), 0)
     await follow(page, 'All rules')
-    await page.getByRole('grid', { name: 'Rules' }).getByText('paused', { exact: true }).waitFor()
+    await page.getByRole('grid', { name: 'Rules' }).getByText('Paused', { exact: true }).waitFor()
     await counted(page.getByText('"enabled": true'), 0)
   })
 

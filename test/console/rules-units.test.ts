@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { JsonObject } from '../../src/console/api/json.ts'
+import type { Json, JsonObject } from '../../src/console/api/json.ts'
+import { conditionsOf, rowsOf } from '../../src/console/pages/rules/condition-rows.ts'
 import { readConditions } from '../../src/console/pages/rules/from-query.ts'
 import { mergedOf, payloadOf, ruleDifferences, toggleWay, waysOf } from '../../src/console/pages/rules/model.ts'
+import { lowerConditions } from '../../src/rules/lower.ts'
 
 const said = (query: unknown) => readConditions(typeof query === 'string' ? query : JSON.stringify(query))
 
@@ -15,10 +17,12 @@ test('a query becomes conditions with all of its digits', () => {
       { name: 'from', operator: 'Equals (ignore case)', value: '0xab' },
     ],
     left: [],
+    words: [],
   })
   assert.deepEqual(said('{"range":{"value.dec":{"gt":9007199254740993,"boost":1}}}'), {
     conditions: [{ name: 'value.dec', operator: 'Greater', value: '9007199254740993' }],
     left: [],
+    words: [],
   })
   const scaled = { bool: { must: [{ term: { 'args.name': 'value' } }, { range: { 'args.value.scaled': { gt: 5 } } }] } }
   assert.deepEqual(said({ query: { nested: { path: 'args', query: scaled } } }), {
@@ -29,10 +33,16 @@ test('a query becomes conditions with all of its digits', () => {
       },
     ],
     left: [],
+    words: [],
   })
   assert.deepEqual(said({ terms: { method: ['a', 'b'] } }).conditions, [
     { name: 'method', operator: 'Equals any', value: ['a', 'b'] },
   ])
+  assert.deepEqual(said('Transfer AND event:(Swap OR Sync)'), {
+    conditions: [{ name: 'event', operator: 'Equals any (ignore case)', value: ['Swap', 'Sync'] }],
+    left: [],
+    words: ['Transfer'],
+  })
 })
 
 test('what a rule cannot say is named, and nothing stands in its place', () => {
@@ -43,12 +53,46 @@ test('what a rule cannot say is named, and nothing stands in its place', () => {
     ...[{ nested: { path: 'args', query: { term: { 'args.value.hex': '0x' } } } }, { term: 5 }],
   ]
   for (const query of queries) {
-    const { conditions, left } = said(query)
-    assert.deepEqual([conditions, left.length], [[], 1], JSON.stringify(query))
+    const { conditions, left, words } = said(query)
+    assert.deepEqual([conditions, left.length, words], [[], 1, []], JSON.stringify(query))
   }
   fc.assert(
     fc.property(fc.jsonValue(), value => {
       said(value)
+    }),
+  )
+})
+
+test('lines of the form mean what the conditions mean', () => {
+  const name = fc.constantFrom('event', 'address', 'args', 'value', 'to')
+  const leaf = fc.record({ name, operator: fc.constantFrom('Equals', 'Greater'), value: fc.constantFrom('1', '0x2') })
+  const units = fc.record({ useScaledValue: fc.constant(true) }, { requiredKeys: [] })
+  const inspect = (inner: fc.Arbitrary<object>) =>
+    fc
+      .tuple(name, units, fc.array(inner, { minLength: 1, maxLength: 3 }))
+      .map(([name, more, operatorParameters]) => ({ name, operator: 'Inspect', ...more, operatorParameters }))
+  const second = fc.oneof(
+    fc.tuple(leaf, units).map(([it, more]) => ({ ...it, ...more })),
+    inspect(leaf),
+  )
+  const first = fc.oneof(
+    leaf,
+    fc
+      .tuple(name, fc.array(second, { minLength: 1, maxLength: 3 }))
+      .map(([name, operatorParameters]) => ({ name, operator: 'Inspect', operatorParameters })),
+  )
+  fc.assert(
+    fc.property(fc.array(first, { maxLength: 6 }), conditions => {
+      const meaning = (targetMap: unknown) =>
+        lowerConditions({ targetType: 'Event', targetMap } as Parameters<typeof lowerConditions>[0])
+      const rows = rowsOf(conditions as Json[])
+      const again = conditionsOf(rows)
+      assert.deepEqual(meaning(again), meaning(conditions))
+      assert.deepEqual(
+        rowsOf(again).map(({ names, rest }) => ({ names, rest })),
+        rows.map(({ names, rest }) => ({ names, rest })),
+      )
+      assert.ok(again.length <= rows.length)
     }),
   )
 })

@@ -20,6 +20,7 @@ import {
 } from './support.ts'
 
 const RULES = '/alerting/rules'
+const DUSD = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
 const ALICE = '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C'
 
 const bodyFor = (url: string, more: object = {}) => ({
@@ -75,7 +76,8 @@ describe('rules in the console', { skip }, () => {
     await opened.waitFor({ state: 'detached' })
     assert.equal(receiver.calls.filter(({ headers }) => headers['webhook-type'] === 'alert.confirmed').length, 18)
 
-    await press(page, 'Send a test alert', 'Send the test')
+    await choose(page, 'More actions', 'Send a test alert')
+    await press(page, 'Send the test')
     await page.getByRole('status').getByText('delivered, HTTP 200').waitFor()
     const tests = receiver.calls.filter(({ headers }) => headers['webhook-type'] === 'alert.test')
     assert.equal(tests.length, 1)
@@ -83,62 +85,81 @@ describe('rules in the console', { skip }, () => {
     await follow(page, 'All rules')
     const row = page.getByRole('grid', { name: 'Rules' }).getByRole('row').nth(1)
     await row.getByRole('img', { name: '18 alerts in the last 24 hours' }).waitFor()
-    assert.match((await row.textContent())!, /^onAlice spends.*18/)
+    assert.match((await row.textContent())!, /^WorkingAlice spends.*18/)
   })
 
-  test('the form and the JSON are one rule, and the preview follows within a second', async t => {
+  test('the form asks what people know, and the preview and a sentence follow', async t => {
     const page = await bench.enter(t, '/console/rules/new')
     await see(page, 'Complete the conditions to see it')
     await page.getByLabel('Name', { exact: true }).fill('Dollars')
-    await page.getByLabel('Looks at').selectOption('Event')
     const field = page.getByLabel('Field')
-    await field.fill('event')
-    await page.getByRole('paragraph').filter({ hasText: 'Name of the event.' }).waitFor()
+    assert.equal(await field.inputValue(), 'event')
     const operators = await page.getByLabel('Operator').locator('option').allTextContents()
-    assert.ok(operators.includes('Equals any') && !operators.includes('Greater'))
+    assert.ok(operators.includes('is one of') && !operators.includes('is more than'))
     const value = page.getByLabel('Value', { exact: true })
     await value.click()
     await page.getByRole('option', { name: 'Swap', exact: true }).waitFor()
     await value.fill('Transfer')
     const before = Date.now()
     await see(matches(page), '1,565 matches')
-    const took = Date.now() - before
-    t.diagnostic(`the preview came ${took} ms after the last key`)
+    t.diagnostic(`the preview came ${Date.now() - before} ms after the last key`)
     await matches(page).locator('canvas').waitFor()
-    await matches(page).locator('details').nth(9).waitFor()
     await counted(matches(page).locator('details'), 10)
 
-    await press(page, 'Add a condition on arguments')
-    await page.getByLabel('Argument').click()
-    await page.getByRole('option', { name: 'tokenId' }).waitFor()
-    await page.getByLabel('Argument').fill('value')
-    await page.getByLabel('Operator').last().selectOption('Greater')
-    await page.getByLabel('Value', { exact: true }).last().fill('2500')
-    await page.getByLabel('In units of the token').check()
+    // A token by its symbol; the whole address is in sight.
+    await press(page, '+ Token or contract')
+    await value.last().fill('DUSD')
+    await page.getByRole('option', { name: 'DUSD 0x252b…7A96' }).click()
+    assert.equal((await value.last().inputValue()).toLowerCase(), DUSD.toLowerCase())
+    assert.ok(await value.last().evaluate(it => it.scrollWidth <= it.clientWidth))
+    await press(page, '+ Amount')
+    assert.equal(await field.last().inputValue(), 'value')
+    assert.equal(await page.getByLabel('Operator').last().inputValue(), 'Greater')
+    assert.ok(await page.getByLabel('In units of DUSD').isChecked())
+    await value.last().fill('2500')
+    const targetMap = [
+      { name: 'event', operator: 'Equals', value: 'Transfer' },
+      { name: 'address', operator: 'Equals', value: DUSD },
+      {
+        ...{ name: 'args', operator: 'Inspect' },
+        operatorParameters: [{ name: 'value', operator: 'Greater', value: '2500', useScaledValue: true }],
+      },
+    ]
+    const alerts = [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org/' } }]
     const expected = await bench.server.ask<{ total: number }>(`${RULES}/simulate`, {
       ...bodyFor('https://example.org/'),
-      config: {
-        targetType: 'Event',
-        targetMap: [
-          { name: 'event', operator: 'Equals', value: 'Transfer' },
-          {
-            ...{ name: 'args', operator: 'Inspect' },
-            operatorParameters: [{ name: 'value', operator: 'Greater', value: '2500', useScaledValue: true }],
-          },
-        ],
-        alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org/' } }],
-      },
+      config: { targetType: 'Event', targetMap, alerts },
     })
+    assert.ok(expected.body.total > 0)
     await see(matches(page), `${expected.body.total} matches`)
+    // In units, as the condition is.
+    await matches(page).getByText('value=6,300 DUSD').first().waitFor()
+    await press(page, '+ Sender')
+    assert.equal(await field.last().inputValue(), 'from')
+    await value.last().fill(ALICE)
+    await page.getByLabel('URL', { exact: true }).fill('https://example.org/a')
+    await see(
+      page,
+      /^Notify https:\/\/example.org\/a of each DUSD Transfer of more than 2,500 DUSD from 0x0D3e…e12C on demo local, 3 blocks later\.$/,
+    )
+    await press(page, 'Remove condition 4')
+    await counted(field, 3)
+    await turnTo(page, 'JSON')
+    await see(page.getByRole('textbox', { name: 'The rule as JSON' }), '"useScaledValue"')
+    await counted(page.locator('datalist'), 0)
+  })
 
+  test('the form and the JSON are one rule', async t => {
+    const page = await bench.enter(t, '/console/rules/new')
+    await see(page, 'Complete the conditions to see it')
     await turnTo(page, 'JSON')
     const editor = page.getByRole('textbox', { name: 'The rule as JSON' })
-    await see(editor, '"useScaledValue"')
+    await see(editor, '"targetMap"')
     await rewrite(editor, JSON.stringify(bodyFor('https://example.org/', { name: 'From JSON', team: 'treasury' })))
     await see(matches(page), '18 matches')
     await turnTo(page, 'Form')
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'From JSON')
-    await press(page, 'Test: show what would be sent')
+    await press(page, 'Show what would be sent')
     const shown = page.getByRole('region', { name: 'What would be sent' })
     await see(shown, 'Nothing was sent.', 'Webhook (POST): POST https://example.org/')
     assert.match((await shown.locator('pre').textContent())!, /"rule": \{\s+"id": 0,\s+"name": "From JSON"/)
@@ -156,6 +177,8 @@ describe('rules in the console', { skip }, () => {
 
   test('what the server refuses is shown at its place', async t => {
     const page = await bench.enter(t, '/console/rules/new')
+    await page.getByLabel('Looks at').selectOption('Transaction')
+    assert.equal(await page.getByLabel('Field').inputValue(), 'from')
     await page.getByLabel('Field').fill('value.cin')
     await page.getByLabel('Value', { exact: true }).fill('2')
     await see(page, 'has no attribute "value.cin"')
@@ -221,12 +244,43 @@ describe('rules in the console', { skip }, () => {
     }
     const given = new URLSearchParams({ network: DEMO, kinds: 'event,log', from: JSON.stringify(query) })
     const page = await bench.enter(t, `/console/rules/new?${given}`)
-    await see(page, '"bool.must_not" has no counterpart in a rule', 'The span of time was left out')
-    await see(page, 'this one at "event", and not at log')
+    await see(page, 'What the search excludes (NOT) has no counterpart in a rule', 'The span of time was left out')
     const { must_not: _, filter } = query.bool
     const total = await bench.server.total(DEMO, 'event', { bool: { filter: filter.filter((_, i) => i !== 2) } })
     assert.ok(total > 0)
     await see(matches(page), `${total} match`)
+  })
+
+  test('a search in Explore by a word becomes a rule of the same meaning', async t => {
+    const page = await bench.enter(t, '/console/explore?q=Transfer')
+    await follow(page, 'Create rule')
+    await page.getByLabel('Looks at').waitFor()
+    const shown = () =>
+      Promise.all(
+        [page.getByLabel('Looks at'), page.getByLabel('Field'), page.getByLabel('Value')].map(it =>
+          it.first().inputValue(),
+        ),
+      )
+    assert.deepEqual(await shown(), ['Event', 'event', 'Transfer'])
+    await see(matches(page), '1,565 matches')
+    await counted(page.getByText('not taken over as a whole'), 0)
+
+    const from = (text: string, kinds = 'tx,event') =>
+      page.goto(`${bench.server.url}/console/rules/new?${new URLSearchParams({ network: DEMO, kinds, from: text })}`)
+    await from('dusd')
+    await page.getByLabel('Looks at').waitFor()
+    assert.deepEqual(
+      (await shown()).map(it => it.toLowerCase()),
+      ['event', 'address', DUSD.toLowerCase()],
+    )
+    await from(ALICE)
+    await see(page, 'the rule only in “from”')
+    assert.deepEqual(await shown(), ['Transaction', 'from', ALICE])
+    await from('nobody knows')
+    await see(page, 'The text “nobody knows” has no counterpart in a rule')
+    await from('gas:>21000', 'event,tx')
+    await page.getByLabel('Looks at').waitFor()
+    assert.deepEqual(await shown(), ['Transaction', 'gas', '21000'])
   })
 
   test('two who edit one rule: the second one sees the difference and chooses', async t => {
@@ -333,8 +387,13 @@ describe('rules in the console', { skip }, () => {
       const { id } = await create(bodyFor(receiver.url, { name: 'Care' }))
       const page = await bench.enter(t, '/console/rules', { colorScheme })
       const look = async () => {
+        for (const width of [1024, 390]) {
+          await page.setViewportSize({ width, height: 844 })
+          assert.deepEqual([width, await overhang(page), await violations(page)], [width, 0, []])
+        }
+        await page.setViewportSize({ width: 1440, height: 900 })
         await checkLayout(page)
-        await page.setViewportSize({ width: 1280, height: 720 })
+        await page.setViewportSize({ width: 1440, height: 900 })
       }
       await page.getByRole('grid', { name: 'Rules' }).waitFor()
       await look()

@@ -3,6 +3,8 @@ import { callApi } from './client.ts'
 /** A name of the network: of a token, a contract, an event, a method or a field. */
 export interface Suggestion {
   text: string
+  /** Of a token, beside its symbol. */
+  name?: string | null
   kind: string
   field: string
   entity: string

@@ -33,7 +33,7 @@ export const SideBar = () => {
               <Link key={page.name} to={home} current={page === current}>
                 <Icon name={page.name} />
                 {page.title}
-                {page.name === 'status' && data && <Badge status={data} />}
+                {data && <Badge page={page.name} status={data} />}
               </Link>
             )
           )
@@ -50,17 +50,18 @@ const Brand = () => (
   </div>
 )
 
-/** Number of current problems. */
-const Badge = ({ status: { reasons = [], deliveries } }: { status: Status }) => {
+/** Number of current problems: of receivers at the rules, of networks at the status. */
+const Badge = ({ page, status: { reasons = [], deliveries } }: { page: string; status: Status }) => {
   const failing = deliveries?.failing.length ?? 0
-  const count = reasons.length + failing
-  if (count === 0) return null
-  const said = [
-    ...(failing === 0
-      ? []
-      : [failing === 1 ? 'a receiver of alerts is failing' : `${failing} receivers of alerts are failing`]),
-    ...reasons.map(({ network, reason }) => `${network === undefined ? '' : `${network}: `}${reason}`),
-  ].join('; ')
+  const several = failing === 1 ? 'a receiver of alerts is failing' : `${failing} receivers of alerts are failing`
+  const [count, said] =
+    page === 'rules'
+      ? [failing, several]
+      : [
+          reasons.length,
+          reasons.map(it => `${it.network === undefined ? '' : `${it.network}: `}${it.reason}`).join('; '),
+        ]
+  if (count === 0 || (page !== 'rules' && page !== 'status')) return null
   return (
     <span class="badge" role="img" aria-label={visibleText(said)} title={visibleText(said)}>
       {count}

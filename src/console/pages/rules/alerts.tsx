@@ -28,7 +28,7 @@ export const Alerts = ({ rule }: { rule: Rule }) => {
   )
   return (
     <>
-      <div class="line">{choice}</div>
+      <p>{choice}</p>
       <PagedList {...{ pages, open, empty, ...rest }} label="Alerts" what="the alerts" columns={ALERTS}>
         {opened && <OpenAlert alert={opened} rule={rule} again={pages.again} />}
       </PagedList>
@@ -36,13 +36,14 @@ export const Alerts = ({ rule }: { rule: Rule }) => {
   )
 }
 
+/** A narrow screen shows the first three. */
 const ALERTS: readonly Column<Alert>[] = [
   { title: 'State', width: '11ch', cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
-  { title: 'Block', width: '10ch', align: 'right', cell: ({ block }) => String(block) },
+  { title: 'Received', width: '21ch', cell: it => <Time value={it.receivedAt} brief /> },
+  { title: 'Deliveries', width: 'minmax(12ch, 1fr)', cell: it => deliverySummary(it) },
+  { title: 'Block', width: '10ch', align: 'right', cell: ({ block }) => block.toLocaleString() },
   { title: 'Found', width: '20ch', cell: ({ entity }) => <Hash value={entity._id} brief /> },
-  { title: 'Received', width: '20ch', cell: it => <Time value={it.receivedAt} brief /> },
-  { title: 'Changed', width: '20ch', cell: it => <Time value={it.changedAt} brief /> },
-  { title: 'Deliveries', width: 'minmax(16ch, 1fr)', cell: it => deliverySummary(it) },
+  { title: 'Changed', width: '21ch', cell: it => <Time value={it.changedAt} brief /> },
 ]
 
 const deliverySummary = ({ deliveries }: Alert) => {

@@ -1,5 +1,6 @@
 import { ApiError, callApi, callApiForText, messageOf, searchDocuments } from '../../api/client.ts'
 import { isJsonObject, type Json, type JsonObject, listAt, member, parseJson, textAt, valueAt } from '../../api/json.ts'
+import { askSuggestions, pauseForTyping } from '../../api/suggest.ts'
 import type {
   Alert,
   AlertSeries,
@@ -11,8 +12,9 @@ import type {
   TestResultAnswer,
 } from '../../api/wire.ts'
 import { announce } from '../../parts/announce.ts'
+import type { Choice } from '../../parts/combobox.tsx'
 import { confirm } from '../../parts/controls.tsx'
-import { countText, visibleText } from '../../parts/format.ts'
+import { countText, shortHex, visibleText } from '../../parts/format.ts'
 import type { RuleFault } from './model.ts'
 
 const RULES = 'alerting/rules'
@@ -138,34 +140,54 @@ const namesIn = (properties: Json | undefined, meanings: Json | undefined, befor
   })
 }
 
-/** Operators for an attribute's type; all for unknown ones. */
-export const attributeOperators = (attribute: Attribute | undefined, all: readonly string[]): readonly string[] => {
-  if (attribute?.type === 'boolean') return all.filter(it => it === 'Equals')
-  const isText = attribute?.type === 'keyword' || attribute?.type === 'text'
-  return isText ? all.filter(it => it.startsWith('Equals')) : all
+/** Operators for a type of the mapping or of Solidity; all for unknown ones. */
+export const attributeOperators = (type: string | undefined, all: readonly string[]): readonly string[] => {
+  if (/^bool/.test(type ?? '')) return all.filter(it => it === 'Equals')
+  return /^(keyword|text|address|string|bytes)/.test(type ?? '') ? all.filter(it => it.startsWith('Equals')) : all
 }
 
 const COUNTED = ['keyword', 'text', 'boolean']
 
-/** Most frequent values, as suggestions. */
-export const getValues = async (
+/** Of a field, its most frequent values; for a text, the tokens and contracts of that name. */
+export const suggestValues = async (
   network: string,
   kind: Kind,
-  { type, field }: Attribute,
+  of: Attribute | string | undefined,
   signal: AbortSignal,
-): Promise<string[]> => {
-  if (type === undefined || !COUNTED.includes(type)) return []
-  const body = { size: 0, timeout: '2s', aggs: { values: { terms: { field, size: 20 } } } }
+): Promise<Choice[]> => {
+  if (typeof of === 'string') return suggestAddresses(network, of, signal)
+  if (of?.type === undefined || !COUNTED.includes(of.type)) return []
+  const body = { size: 0, timeout: '2s', aggs: { values: { terms: { field: of.field, size: 20 } } } }
   const answer = await searchDocuments(network, [kind], body, signal)
-  return listAt(answer.aggregations, 'values.buckets').map(
-    bucket => textAt(bucket, 'key_as_string') ?? String(member(bucket, 'key')),
-  )
+  return listAt(answer.aggregations, 'values.buckets').map(bucket => ({
+    value: textAt(bucket, 'key_as_string') ?? String(member(bucket, 'key')),
+  }))
 }
+
+const suggestAddresses = async (network: string, text: string, signal: AbortSignal): Promise<Choice[]> => {
+  if (text.length < 2) {
+    const body = { size: 20, _source: ['symbol', 'name', 'address'] }
+    const { hits } = await searchDocuments(network, ['token'], body, signal)
+    return hits.hits.map(({ _id, _source }) =>
+      addressChoice(textAt(_source, 'address') ?? _id, textAt(_source, 'symbol') ?? '', textAt(_source, 'name')),
+    )
+  }
+  await pauseForTyping(signal)
+  const found = await askSuggestions(network, text, signal)
+  const choices = found.flatMap(it => (it.address === undefined ? [] : [addressChoice(it.address, it.text, it.kind)]))
+  return choices.filter(({ value }, i) => choices.findIndex(it => it.value === value) === i)
+}
+
+const addressChoice = (value: string, name: string, kind: string | undefined): Choice => ({
+  ...{ value, title: `${name} ${shortHex(value)}`, kind },
+})
 
 export interface DeclaredArgument {
   name: string
   /** Solidity type such as `uint256`. */
   type: string
+  /** Whether it has values in units of a token. */
+  isScaled: boolean
 }
 
 /** Decoded arguments of entities that meet the plain conditions. */
@@ -183,8 +205,11 @@ export const getArguments = async (
     const asStored = values.map(it => (field === 'address' || field === 'to' ? String(it).toLowerCase() : it))
     return values.length === 0 ? [] : [{ terms: { [field]: asStored } }]
   })
-  const types = { types: { terms: { field: 'args.value.type', size: 1 } } }
-  const names = { names: { terms: { field: 'args.name', size: 50 }, aggs: types } }
+  const inner = {
+    types: { terms: { field: 'args.value.type', size: 1 } },
+    scaled: { value_count: { field: 'args.value.scaled' } },
+  }
+  const names = { names: { terms: { field: 'args.name', size: 50 }, aggs: inner } }
   const aggs = { args: { nested: { path: 'args' }, aggs: names } }
   const answer = await searchDocuments(
     network,
@@ -195,6 +220,7 @@ export const getArguments = async (
   return listAt(answer.aggregations, 'args.names.buckets').map(bucket => ({
     name: textAt(bucket, 'key') ?? '',
     type: textAt(listAt(bucket, 'types.buckets')[0], 'key') ?? '',
+    isScaled: Number(valueAt(bucket, 'scaled.value') ?? 0) > 0,
   }))
 }
 

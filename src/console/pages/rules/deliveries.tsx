@@ -3,7 +3,7 @@ import { useAction, useEvery, useGet, usePages } from '../../api/ask.ts'
 import type { AttemptAnswer, Delivery } from '../../api/wire.ts'
 import { setQuery, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
-import { Aside, Button, type Option, SelectField } from '../../parts/controls.tsx'
+import { Aside, Button, type Option, Select } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
 import { type Column, PagedList } from '../../parts/table.tsx'
 import { dim, say, Text, Time } from '../../parts/text.tsx'
@@ -18,7 +18,7 @@ export const useChosen = (options: readonly Option[]) => {
   const [open] = useQueryState('open')
   return {
     state,
-    choice: <SelectField label="State" value={state} options={options} onChange={setState} />,
+    choice: <Select aria-label="State" value={state} options={options} onChange={setState} />,
     open,
     onOpen: ({ id }: { id: string | number }) => setQuery({ open: String(id) }, { replace: open !== '' }),
     keyOf: ({ id }: { id: string | number }) => String(id),
@@ -31,7 +31,7 @@ export const toneOf = (state: string) =>
   state === 'confirmed' || state === 'delivered' ? 'good' : state === 'retracted' || state === 'dead' ? 'bad' : 'dim'
 
 const DELIVERY_STATE_OPTIONS = [
-  { value: '', label: 'all' },
+  { value: '', label: 'All states' },
   { value: 'queued', label: 'queued' },
   { value: 'waiting', label: 'queued, not tried yet' },
   { value: 'retried', label: 'queued after a failure' },
@@ -54,7 +54,7 @@ export const Deliveries = ({ of, children }: DeliveriesProps) => {
   const pages = usePages(JSON.stringify([of, state]), ask, REFRESH_MS)
   return (
     <>
-      <div class="line">
+      <div class="actions">
         {choice}
         {children?.(pages.again)}
       </div>
@@ -71,17 +71,10 @@ export const Deliveries = ({ of, children }: DeliveriesProps) => {
   )
 }
 
+/** A narrow screen shows the first three. */
 const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
   { title: 'State', width: '10ch', cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
-  { title: 'Type', width: '16ch', cell: ({ type }) => type },
-  { title: 'Rule', width: '6ch', align: 'right', cell: ({ rule }) => rule },
-  {
-    title: 'Receiver',
-    width: 'minmax(20ch, 1fr)',
-    cell: ({ channel, target }) => say`${channel} ${<Text value={target} brief />}`,
-  },
-  { title: 'Tries', width: '6ch', align: 'right', cell: ({ tries }) => String(tries) },
-  { title: 'Created', width: '20ch', cell: it => <Time value={it.createdAt} brief /> },
+  { title: 'Created', width: '21ch', cell: it => <Time value={it.createdAt} brief /> },
   {
     title: 'Last answer',
     width: 'minmax(16ch, 1fr)',
@@ -92,6 +85,14 @@ const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
       </>
     ),
   },
+  { title: 'Type', width: '16ch', cell: ({ type }) => type },
+  { title: 'Rule', width: '6ch', align: 'right', cell: ({ rule }) => rule },
+  {
+    title: 'Receiver',
+    width: 'minmax(20ch, 1fr)',
+    cell: ({ channel, target }) => say`${channel} ${<Text value={target} brief />}`,
+  },
+  { title: 'Tries', width: '6ch', align: 'right', cell: ({ tries }) => String(tries) },
 ]
 
 const OpenDelivery = ({ id, again }: { id: number; again(): void }) => {

@@ -1,5 +1,4 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useAsk, useGet } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../api/json.ts'
@@ -14,20 +13,10 @@ import { Tabs } from '../../parts/menu.tsx'
 import { Facts, PageHead, say, Text } from '../../parts/text.tsx'
 import { createRule, faultsOf, getRule, isConflict, replaceRule, type Tagged } from './api.ts'
 import { RuleForm } from './form.tsx'
-import { readConditions } from './from-query.ts'
-import {
-  emptyRule,
-  faultAt,
-  mergedOf,
-  OFFERS,
-  ownOf,
-  putConfig,
-  type RuleFault,
-  ruleDifferences,
-  TARGETS,
-} from './model.ts'
+import { ruleFrom } from './from-query.ts'
+import { faultAt, mergedOf, OFFERS, ownOf, type RuleFault, ruleDifferences } from './model.ts'
 import { FaultList, Preview, TestPreview, usePreview } from './preview.tsx'
-import { RuleTest } from './rule.tsx'
+import { RuleSentence } from './sentence.tsx'
 
 const Back = ({ to, children }: { to: string; children: string }) => (
   <p class="way">
@@ -42,27 +31,30 @@ export const New = () => {
   const [kinds] = useQueryState('kinds')
   const [asked] = useQueryState('network')
   const [offer] = useQueryState('offer')
+  const network = asked || (status.data && (status.data.networks[0]?.network ?? 'ethereum/ethereum/mainnet'))
+  const name = `new ${network} ${offer} ${kinds} ${from}`
+  const offered = OFFERS.find(it => it.name === offer)?.rule
+  const begun = useAsk(network && name, async signal => {
+    const found = offered ? { rule: offered, left: [] } : await ruleFrom(network!, kinds.split(','), from, signal)
+    return { name, ...found }
+  })
   return (
-    <Await asked={status} failed="The networks cannot be read" busy="Reading which networks there are" quiet>
-      {({ networks }) => {
-        const network = asked || networks[0]?.network || 'ethereum/ethereum/mainnet'
-        const name = `new ${network} ${offer} ${kinds} ${from}`
-        return <NewForm key={name} {...{ name, network, from, kinds, offer }} />
-      }}
-    </Await>
+    <>
+      <Await asked={status} failed="The networks cannot be read" quiet />
+      <Await asked={begun} failed="The search cannot be read" busy="Preparing the rule" quiet>
+        {it => it.name === name && <NewForm key={name} {...it} />}
+      </Await>
+    </>
   )
 }
 
 interface NewProps {
   name: string
-  network: string
-  from: string
-  kinds: string
-  offer: string
+  rule: JsonObject
+  left: readonly string[]
 }
 
-const NewForm = ({ name, ...from }: NewProps) => {
-  const { rule, left } = useMemo(() => begin(from), [name])
+const NewForm = ({ name, rule, left }: NewProps) => {
   const draft = useRuleDraft(name, rule, undefined)
   const save = async (body: JsonObject) => {
     const { rule } = await createRule(body)
@@ -87,21 +79,6 @@ const NewForm = ({ name, ...from }: NewProps) => {
       <RuleEditor draft={draft} action="Create the rule" save={save} onCancel={() => navigate('/rules')} />
     </>
   )
-}
-
-const begin = ({ network, from, kinds: kindText, offer }: Omit<NewProps, 'name'>) => {
-  const offered = OFFERS.find(({ name }) => name === offer)
-  if (offered) return { rule: offered.rule, left: [] }
-  const empty = emptyRule(network)
-  const [first, ...others] = kindText.split(',').filter(kind => kind !== '')
-  const target = TARGETS.find(({ kind }) => kind === first)
-  const typed = target ? putConfig(empty, 'targetType', target.type) : empty
-  const { conditions, left } = readConditions(from)
-  const several = `A rule looks at one kind of documents: this one at "${first}", and not at ${others.join(', ')}.`
-  return {
-    rule: conditions.length > 0 ? putConfig(typed, 'targetMap', conditions) : typed,
-    left: others.length > 0 ? [several, ...left] : left,
-  }
 }
 
 export const Edit = ({ id }: { id: string }) => {
@@ -162,13 +139,7 @@ const EditForm = ({ first }: { first: Tagged }) => {
           onMerged={merge}
         />
       )}
-      <RuleEditor
-        draft={draft}
-        action="Save the rule"
-        save={save}
-        onCancel={() => navigate(away)}
-        test={<RuleTest rule={rule} />}
-      />
+      <RuleEditor draft={draft} action="Save the rule" save={save} onCancel={() => navigate(away)} />
     </>
   )
 }
@@ -201,7 +172,7 @@ const Conflict = ({ base, mine, theirs, onClose, onMerged }: ConflictProps) => {
           : 'Choose what to keep, look at it, and save again.'}
       </p>
       {differences.map((it, i) => (
-        <fieldset class="condition" key={it.path}>
+        <fieldset key={it.path}>
           <legend>{it.path}</legend>
           {it.both && <p class="warn">Both have changed it.</p>}
           <Facts of={{ Mine: shown(it.mine), Stored: shown(it.theirs), Before: shown(it.base) }} />
@@ -230,12 +201,10 @@ interface EditorProps {
   /** Throws if the server refuses. */
   save(rule: JsonObject): Promise<void>
   onCancel(): void
-  /** Tests the stored receivers. */
-  test?: ComponentChildren
 }
 
 /** The rule editor: form, JSON and preview. */
-const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps) => {
+const RuleEditor = ({ draft, action, save, onCancel }: EditorProps) => {
   const [view, setView] = useState('form')
   const [refused, setRefused] = useState<{ text: string; error: unknown }>()
   const [busy, setBusy] = useState(false)
@@ -272,6 +241,7 @@ const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps) => {
   )
   return (
     <div class="edit">
+      <RuleSentence rule={draft.rule} />
       <Form onSubmit={submit}>
         {draft.isBack && (
           <p class="notice">
@@ -287,24 +257,21 @@ const RuleEditor = ({ draft, action, save, onCancel, test }: EditorProps) => {
           current={view}
           onChange={setView}
         />
-        {draft.isChanged || test === undefined ? (
-          <p class="dim">Save the rule to send a test alert to its receivers.</p>
-        ) : (
-          test
-        )}
-        <TestPreview rule={draft.rule} disabled={isBroken} />
         <RuleRefusal error={refused?.error} faults={saving} />
         <p class="actions">
           <button type="submit" class="main" disabled={busy || isBroken}>
             {busy ? 'Saving …' : action}
           </button>
-          <Button label="Leave" onClick={onCancel} />
+          <Button label="Cancel" onClick={onCancel} />
           {draft.isChanged && (
             <span class="dim">Not saved. This tab keeps what you wrote while you look elsewhere.</span>
           )}
         </p>
       </Form>
-      <Preview preview={preview} draft={draft.rule} />
+      <aside class="preview" aria-label="Preview">
+        <Preview preview={preview} draft={draft.rule} />
+        <TestPreview rule={draft.rule} disabled={isBroken} />
+      </aside>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { useAsk, useGet, useSettled } from '../../api/ask.ts'
+import { useAsk, useGet } from '../../api/ask.ts'
 import { searchDocuments } from '../../api/client.ts'
 import {
   isJsonObject,
@@ -11,27 +11,18 @@ import {
   textAt,
   valueAt,
 } from '../../api/json.ts'
-import type { Kind, SearchHit, Status } from '../../api/wire.ts'
+import type { SearchHit, Status } from '../../api/wire.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
-import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'
+import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
+import { IconButton } from '../../parts/menu.tsx'
 import { Text } from '../../parts/text.tsx'
+import { isComplete, rowsOf } from './condition-rows.ts'
+import { Conditions, LinesField, Odd } from './conditions.tsx'
 import {
-  type Attribute,
-  attributeOperators,
-  type DeclaredArgument,
-  getArguments,
-  getAttributes,
-  getValues,
-} from './api.ts'
-import {
-  COMPARING,
-  EMPTY_ARGUMENT,
-  EMPTY_CONDITION,
   emptyAction,
   type FaultAt,
-  hasArguments,
-  INSPECT,
+  firstCondition,
   MOST_LEVELS,
   membersFor,
   payloadOf,
@@ -40,7 +31,6 @@ import {
   receiverParameters,
   ruleNetwork,
   TARGETS,
-  takesList,
   targetKind,
   targetOf,
   toggleWay,
@@ -69,6 +59,11 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
     const [technology = '', blockchain = '', name = ''] = next.split('/')
     onChange({ ...draft, technology, blockchain, network: name })
   }
+  const setTarget = (type: string) => {
+    const isBegun = rowsOf(listAt(draft, 'config.targetMap')).some(isComplete)
+    const next = putConfig(draft, 'targetType', type)
+    onChange(isBegun ? next : putConfig(next, 'targetMap', [firstCondition(type)]))
+  }
   const text = (name: string, label: string, empty?: '') => (
     <TextField
       label={label}
@@ -87,7 +82,7 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
   return (
     <>
       {text('name', 'Name', '')}
-      <div class="line">
+      <div class="pair">
         <SelectField
           label="Network"
           value={network}
@@ -100,20 +95,22 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
           value={target}
           options={targets.some(({ value }) => value === target) ? targets : [...targets, target]}
           error={faultAt('config.targetType')}
-          onChange={value => onChange(putConfig(draft, 'targetType', value))}
+          onChange={setTarget}
         />
       </div>
-      <Conditions draft={draft} faultAt={faultAt} onChange={onChange} />
-      {number('maxConfirmationCount', 'Confirmations', CONFIRMATIONS, '')}
-      <Receivers draft={draft} example={example} faultAt={faultAt} onChange={onChange} />
-      <section aria-label="Further settings">
-        <h2>Further settings</h2>
+      <Conditions {...{ draft, faultAt, onChange }} />
+      <Receivers {...{ draft, example, faultAt, onChange }} />
+      <section aria-label="When it notifies">
+        <h2>When it notifies</h2>
+        <div class="pair">
+          {number('maxConfirmationCount', 'Confirmations', CONFIRMATIONS, '')}
+          {number('startBlock', 'Start block', START_BLOCK)}
+        </div>
         <CheckField
           label="Also notify while an alert is pending"
           checked={(draft.notifyPending ?? draft.sendPendingAlerts) === true}
           onChange={checked => onChange(withPending(draft, checked))}
         />
-        {number('startBlock', 'Start block', START_BLOCK)}
         {text('description', 'Description')}
       </section>
     </>
@@ -124,9 +121,9 @@ const withPending = (draft: JsonObject, checked: boolean): JsonObject =>
   withMember(withMember(draft, 'sendPendingAlerts', undefined), 'notifyPending', checked || undefined)
 
 const CONFIRMATIONS =
-  'How many blocks must follow the block of a match before the rule fires. With 0 it fires at once. Or safe or finalized, as nodes report it.'
+  'Blocks that must follow the block of a match. With 0 it fires at once. Or safe or finalized, as nodes report it.'
 const START_BLOCK =
-  'The first block to look at; empty for the next one. If you change it, the rule looks at the blocks from there on again, and fires again.'
+  'The first block to look at; empty for the next one. If you change it, the rule fires again for the blocks from there on.'
 
 const ALL_NETWORKS = '*/*/*'
 
@@ -135,254 +132,15 @@ const networkOptions = (networks: readonly string[], current: string) =>
     ...{ value, label: value === ALL_NETWORKS ? 'All networks' : value },
   }))
 
-interface ListSectionProps {
-  title: string
-  /** Shared by all conditions. */
-  says: string
-  fault: string | undefined
-  children: preact.ComponentChildren
-}
-
-const ListSection = ({ title, says, fault, children }: ListSectionProps) => (
-  <section aria-label={title}>
-    <h2>{title}</h2>
-    <p class="dim">{says}</p>
-    {fault !== undefined && <p class="fault">{fault}</p>}
-    {children}
-  </section>
-)
-
-/** A list element that the form cannot show. */
-const Odd = ({ label, onRemove }: { label: string; onRemove(): void }) => (
-  <p class="notice">
-    {label} is not an object: correct it as JSON. <Button label="Remove" onClick={onRemove} />
-  </p>
-)
-
-interface FormContext {
-  network: string
-  kind: Kind
-  targetType: string
-  attributes: readonly Attribute[]
-  arguments: readonly DeclaredArgument[]
-}
-
-const Conditions = ({ draft, faultAt, onChange }: Omit<FormProps, 'example'>) => {
-  const targetType = targetOf(draft)
-  const kind = targetKind(targetType) ?? 'tx'
-  const network = ruleNetwork(draft)
-  const conditions = listAt(draft, 'config.targetMap')
-  const attributes = useAsk(`attributes ${network} ${kind}`, signal => getAttributes(network, kind, signal))
-  const plainOnes = useSettled(
-    stringifyJson(conditions.filter(it => listAt(it, 'operatorParameters').length === 0)),
-    400,
-  )
-  const argumentsKey = hasArguments(targetType) ? `arguments ${network} ${kind} ${plainOnes}` : undefined
-  const known: FormContext = {
-    ...{ network, kind, targetType },
-    attributes: attributes.data ?? [],
-    arguments: useAsk(argumentsKey, signal => getArguments(network, kind, conditions, signal)).data ?? [],
-  }
-  const set = (next: Json[]) => onChange(putConfig(draft, 'targetMap', next))
-  const add = (condition: JsonObject) => () => set([...conditions, condition])
-  return (
-    <ListSection title="Conditions" says="All of them must hold." fault={faultAt('config.targetMap')}>
-      {conditions.map((condition, i) => (
-        <ConditionForm
-          key={i}
-          {...{ known, faultAt, level: 1, inside: [], value: condition }}
-          label={`Condition ${i + 1}`}
-          path={`config.targetMap[${i}]`}
-          onChange={next => set(conditions.with(i, next))}
-          onRemove={() => set(conditions.toSpliced(i, 1))}
-        />
-      ))}
-      <p class="line">
-        <Button label="Add a condition" onClick={add(EMPTY_CONDITION)} />
-        {hasArguments(targetType) && <Button label="Add a condition on arguments" onClick={add(EMPTY_ARGUMENT)} />}
-      </p>
-    </ListSection>
-  )
-}
-
-interface ConditionProps {
-  label: string
-  value: Json
-  path: string
-  level: number
-  /** Names of enclosing conditions. */
-  inside: readonly string[]
-  known: FormContext
-  faultAt: FaultAt
-  onChange(value: Json): void
-  onRemove(): void
-}
-
-const ConditionForm = (props: ConditionProps) => {
-  const { label, value, path, level, inside, known, faultAt, onChange, onRemove } = props
-  const [name, operator] = [textAt(value, 'name') ?? '', textAt(value, 'operator') ?? '']
-  const isArguments = (it: string) => level === 1 && it === 'args' && hasArguments(known.targetType)
-  const isArgument = level === 2 && inside[0] === 'args'
-  const attribute = level === 1 ? known.attributes.find(it => it.name === name) : undefined
-  if (!isJsonObject(value)) return <Odd label={label} onRemove={onRemove} />
-  const setName = (next: string) => {
-    const renamed = withMember(value, 'name', next)
-    onChange(isArguments(next) && operator !== INSPECT ? inspecting(renamed) : renamed)
-  }
-  return (
-    <fieldset class="condition" data-level={level}>
-      <legend>{label}</legend>
-      <div class="line">
-        <TextField
-          label={level === 1 ? 'Field' : isArgument ? 'Argument' : 'Part'}
-          value={name}
-          suggestions={namesFor(level, inside, known)}
-          hint={attribute?.meaning}
-          error={faultAt(`${path}.name`)}
-          onInput={setName}
-        />
-        {!isArguments(name) && (
-          <SelectField
-            label="Operator"
-            value={operator}
-            options={operatorOptions(operator, level, attribute)}
-            error={faultAt(`${path}.operator`)}
-            onChange={next => onChange(withOperator(value, next))}
-          />
-        )}
-        {operator !== INSPECT && <Operand {...props} {...{ value, attribute, operator }} />}
-        <Button class="quiet" label="Remove" name={`Remove ${label.toLowerCase()}`} onClick={onRemove} />
-      </div>
-      {isArgument && (
-        <CheckField
-          label="In units of the token, with its decimals"
-          checked={value.useScaledValue === true}
-          onChange={checked => onChange(withMember(value, 'useScaledValue', checked || undefined))}
-        />
-      )}
-      {operator === INSPECT && <Inner {...props} name={name} />}
-    </fieldset>
-  )
-}
-
-const Inner = ({ value, name, path, level, inside, onChange, ...rest }: ConditionProps & { name: string }) => {
-  const parameters = listAt(value, 'operatorParameters')
-  const set = (next: Json[]) => onChange(withMember(value, 'operatorParameters', next))
-  return (
-    <div class="inner">
-      {parameters.map((parameter, i) => (
-        <ConditionForm
-          key={i}
-          {...rest}
-          label={`Condition ${i + 1} on ${name.slice(0, 40) || 'what is inspected'}`}
-          value={parameter}
-          path={`${path}.operatorParameters[${i}]`}
-          level={level === 1 ? 2 : 3}
-          inside={[...inside, name]}
-          onChange={next => set(parameters.with(i, next))}
-          onRemove={() => set(parameters.toSpliced(i, 1))}
-        />
-      ))}
-      <Button
-        label={name === 'args' ? 'Add a condition on an argument' : 'Add a condition inside'}
-        onClick={() => set([...parameters, EMPTY_CONDITION])}
-      />
-    </div>
-  )
-}
-
-type OperandProps = ConditionProps & { operator: string; attribute: Attribute | undefined }
-
-const Operand = ({ value, path, level, known, faultAt, onChange, operator, attribute }: OperandProps) => {
-  const [focused, setFocused] = useState(false)
-  const { network, kind } = known
-  const key = focused && attribute && level === 1 ? `values ${network} ${kind} ${attribute.field}` : undefined
-  const values = useAsk(key, signal => getValues(network, kind, attribute!, signal))
-  const operand = member(value, 'value')
-  const error = faultAt(`${path}.value`, { inside: true })
-  const set = (next: Json) => onChange(withMember(value, 'value', next))
-  return takesList(operator) ? (
-    <LinesField label="Values, one on each line" error={error} value={operand} onChange={set} />
-  ) : (
-    <TextField
-      label="Value"
-      value={operand === undefined ? '' : String(operand)}
-      suggestions={(values.data ?? []).map(value => ({ value }))}
-      error={error}
-      onInput={set}
-      onFocus={() => setFocused(true)}
-    />
-  )
-}
-
-interface LinesProps {
-  label: string
-  error: string | undefined
-  value: Json | undefined
-  onChange(lines: string[]): void
-}
-
-/** A list, one element per line; empty lines are not elements. */
-const LinesField = ({ label, error, value, onChange }: LinesProps) => {
-  const [text, setText] = useState<string>()
-  const lines = (Array.isArray(value) ? value : []).map(String)
-  const listed = (typed: string) => typed.split('\n').filter(line => line.trim() !== '')
-  const shown = text !== undefined && String(listed(text)) === String(lines) ? text : lines.join('\n')
-  const onInput = (typed: string) => {
-    setText(typed)
-    onChange(listed(typed))
-  }
-  return (
-    <Field label={label} error={error}>
-      {control => (
-        <textarea
-          {...control}
-          rows={3}
-          spellcheck={false}
-          value={shown}
-          onInput={event => onInput(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  )
-}
-
-const inspecting = (condition: JsonObject): JsonObject => ({
-  ...withMember(condition, 'value', undefined),
-  operator: INSPECT,
-  operatorParameters: [EMPTY_CONDITION],
-})
-
-/** Converts the value for the operator: list, text or none. */
-const withOperator = (condition: JsonObject, operator: string): JsonObject => {
-  if (operator === INSPECT) return inspecting(condition)
-  const { value } = condition
-  const texts = Array.isArray(value) ? value : value === undefined || value === null || value === '' ? [] : [value]
-  const operand = takesList(operator) ? texts : (texts[0] ?? '')
-  return { ...withMember(condition, 'operatorParameters', undefined), operator, value: operand }
-}
-
-const operatorOptions = (current: string, level: number, attribute: Attribute | undefined) => {
-  const inspects = level < 3 && attribute?.type === undefined ? [INSPECT] : []
-  const fitting = [...attributeOperators(attribute, COMPARING), ...inspects]
-  const all = fitting.includes(current) ? fitting : [current, ...fitting]
-  return all.map(value => ({ value, label: value === INSPECT ? 'Inspect (look inside)' : value || 'choose one' }))
-}
-
-const VALUE_FORMS = ['hex', 'num', 'dec', 'scaled', 'type'].map(value => ({ value, label: 'A form of the value' }))
-
-const namesFor = (level: number, inside: readonly string[], known: FormContext) => {
-  if (level === 1) return known.attributes.map(({ name, meaning }) => ({ value: name, label: meaning }))
-  if (inside[0] !== 'args') return []
-  return level === 2 ? known.arguments.map(({ name, type }) => ({ value: name, label: type })) : VALUE_FORMS
-}
-
 /** Receivers and payloads. */
 const Receivers = ({ draft, example, faultAt, onChange }: FormProps) => {
   const actions = listAt(draft, 'config.alerts')
   const set = (next: Json[]) => onChange(putConfig(draft, 'alerts', next))
+  const fault = faultAt('config.alerts')
   return (
-    <ListSection title="Receivers" says="Each gets every alert." fault={faultAt('config.alerts')}>
+    <section aria-label="Receivers">
+      <h2>Receivers, which each get every alert</h2>
+      {fault !== undefined && <p class="fault">{fault}</p>}
       {actions.map((action, i) => (
         <ReceiverForm
           key={i}
@@ -392,8 +150,10 @@ const Receivers = ({ draft, example, faultAt, onChange }: FormProps) => {
           onRemove={() => set(actions.toSpliced(i, 1))}
         />
       ))}
-      <Button label="Add a receiver" onClick={() => set([...actions, emptyAction()])} />
-    </ListSection>
+      <p class="line">
+        <Button label="+ Another receiver" onClick={() => set([...actions, emptyAction()])} />
+      </p>
+    </section>
   )
 }
 
@@ -407,14 +167,13 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
   const [picking, setPicking] = useState(false)
   const path = `config.alerts[${place}]`
   const type = textAt(action, 'type') ?? ''
-  const label = `Receiver ${place + 1}`
+  const label = `receiver ${place + 1}`
   const chosen = waysOf(member(action, 'payload'))
   const payloadFault = faultAt(`${path}.payload`, { inside: true })
-  if (!isJsonObject(action)) return <Odd label={label} onRemove={onRemove} />
+  if (!isJsonObject(action)) return <Odd {...{ label, onRemove }} />
   return (
-    <fieldset class="condition">
-      <legend>{label}</legend>
-      <div class="line">
+    <div class="receiver" role="group" aria-label={label}>
+      <div class="channel">
         <SelectField
           label="Channel"
           value={type}
@@ -422,7 +181,7 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
           error={faultAt(`${path}.type`)}
           onChange={next => onChange({ ...action, parameters: emptyAction(next).parameters!, type: next })}
         />
-        <Button class="quiet" label="Remove" name={`Remove ${label.toLowerCase()}`} onClick={onRemove} />
+        <IconButton icon="close" label={`Remove ${label}`} onClick={onRemove} />
       </div>
       {receiverParameters(type).map(([name, { holds, ...about }]) => {
         const value = valueAt(action, `parameters.${name}`)
@@ -436,8 +195,8 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
           <TextField key={name} {...field} value={typeof value === 'string' ? value : ''} onInput={set} />
         )
       })}
-      <p class="line">
-        <span>
+      <p class="line payload-line">
+        <span class="dim">
           {chosen.length === 0
             ? 'The whole document is sent.'
             : `Sends ${chosen.map(way => way.join('.')).join(', ')}.`}
@@ -449,10 +208,8 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
         />
       </p>
       {payloadFault !== undefined && <p class="fault">{payloadFault}</p>}
-      {picking && (
-        <PayloadPicker label={`Fields for ${label.toLowerCase()}`} {...{ draft, action, example, onChange }} />
-      )}
-    </fieldset>
+      {picking && <PayloadPicker label={`Fields for ${label}`} {...{ draft, action, example, onChange }} />}
+    </div>
   )
 }
 

@@ -1,14 +1,79 @@
 import { isJsonObject, type Json, type JsonObject, member, parseJson } from '../../api/json.ts'
+import { askSuggestions } from '../../api/suggest.ts'
+import { type Attribute, getAttributes } from './api.ts'
+import { emptyRule, firstCondition, isAddress, putConfig, TARGETS } from './model.ts'
 
 /** Conditions that a rule can have, and sentences about the rest. */
 interface RuleConditions {
   conditions: JsonObject[]
   left: string[]
+  /** Names and addresses without a field, which the network knows. */
+  words: string[]
+}
+
+/** A new rule that means what a search means, and sentences about what it cannot say. */
+export const ruleFrom = async (network: string, asked: readonly string[], text: string, signal: AbortSignal) => {
+  const taken = readConditions(text)
+  for (const word of taken.words) await takeWord(network, word, taken, signal)
+  const fitTo = async ({ kind }: Target) =>
+    taken.conditions.length === 0
+      ? []
+      : conditionsFor(taken, await getAttributes(network, kind, signal).catch(() => []))
+  const kinds = asked.flatMap(kind => TARGETS.find(it => it.kind === kind) ?? [])
+  let fitting = await fittingTargets(kinds, fitTo)
+  if (fitting.length === 0) fitting = (await fittingTargets(TARGETS, fitTo)).slice(0, 1)
+  const { target, conditions } = fitting[0] ?? { target: kinds[0] ?? TARGETS[0]!, conditions: taken.conditions }
+  const others = fitting.slice(1).map(it => it.target.label.toLowerCase())
+  const left = others.length === 0 ? [] : [`A rule looks at one kind: ${target.label}, and not ${others.join(', ')}.`]
+  const rule = putConfig(emptyRule(network), 'targetType', target.type)
+  return {
+    rule: putConfig(rule, 'targetMap', conditions.length > 0 ? conditions : [firstCondition(target.type)]),
+    left: [...left, ...taken.left],
+  }
+}
+
+type Target = (typeof TARGETS)[number]
+
+const fittingTargets = async (
+  targets: readonly Target[],
+  fitTo: (target: Target) => Promise<JsonObject[] | undefined>,
+) => {
+  const tried = await Promise.all(targets.map(async target => ({ target, conditions: await fitTo(target) })))
+  return tried.flatMap(({ target, conditions }) => (conditions ? [{ target, conditions }] : []))
+}
+
+/** The conditions with the names that rules have, if a kind has all of them. */
+const conditionsFor = ({ conditions }: RuleConditions, attributes: readonly Attribute[]): JsonObject[] | undefined => {
+  const named = conditions.map(condition => {
+    const name = String(condition.name)
+    const known = [name, name.replace(/\.(raw|keyword)$/, '')].find(it => attributes.some(own => own.name === it))
+    return known === undefined ? [] : [{ ...condition, name: known }]
+  })
+  return named.every(it => it.length === 1) ? named.flat() : undefined
+}
+
+/** A name that the network knows, of an event, a method, a token or a contract. */
+const takeWord = async (network: string, word: string, taken: RuleConditions, signal: AbortSignal) => {
+  const sought = word.toLowerCase()
+  const found = (await askSuggestions(network, sought, signal)).find(
+    ({ text, name, kind, address }) =>
+      (address !== undefined || kind === 'event' || kind === 'method') &&
+      [text, name, address].some(it => it?.toLowerCase() === sought),
+  )
+  if (found)
+    taken.conditions.push({
+      ...(found.address ? { name: 'address', value: found.address } : { name: found.kind, value: found.text }),
+      operator: 'Equals',
+    })
+  else if (isAddress(word)) taken.conditions.push({ name: 'from', operator: 'Equals', value: word })
+  else leave(`The text “${word}”`, taken)
+  const { name } = taken.conditions.at(-1) ?? {}
+  if (isAddress(word)) taken.left.push(`The search finds ${word} in any field, the rule only in “${String(name)}”.`)
 }
 
 /** Reads a search as conditions: a JSON clause, a body, or `field:value AND …`. */
 export const readConditions = (text: string): RuleConditions => {
-  const taken: RuleConditions = { conditions: [], left: [] }
+  const taken: RuleConditions = { conditions: [], left: [], words: [] }
   const typed = text.trim()
   if (typed === '') return taken
   if (!typed.startsWith('{')) {
@@ -30,11 +95,22 @@ const clause = (query: Json, taken: RuleConditions) => {
   for (const [name, body] of Object.entries(query)) {
     const read = READERS.get(name)
     if (read && isJsonObject(body)) read(body, taken)
-    else leave(`"${name}"`, taken)
+    else leave(PLAIN_NAMES[name] ?? `“${name}”`, taken)
   }
 }
 
-const leave = (what: string, { left }: RuleConditions) =>
+/** What clauses are for people. */
+const PLAIN_NAMES: Record<string, string | undefined> = {
+  must_not: 'What the search excludes (NOT)',
+  should: 'A choice between conditions (OR)',
+  exists: 'That a field has a value',
+  wildcard: 'A pattern',
+  regexp: 'A pattern',
+  prefix: 'How a value begins',
+  fuzzy: 'A similar spelling',
+}
+
+const leave = (what: string, { left }: Pick<RuleConditions, 'left'>) =>
   void left.push(`${what} has no counterpart in a rule, and was left out.`)
 
 type ClauseReader = (body: JsonObject, taken: RuleConditions) => void
@@ -44,7 +120,8 @@ const bool: ClauseReader = (body, taken) => {
     const clauses = Array.isArray(inner) ? inner : [inner]
     const isOnlyOne = name === 'should' && clauses.length === 1 && body.must === undefined && body.filter === undefined
     if (name === 'must' || name === 'filter' || isOnlyOne) for (const it of clauses) clause(it, taken)
-    else if (name !== 'boost' && name !== 'minimum_should_match' && name !== '_name') leave(`"bool.${name}"`, taken)
+    else if (name !== 'boost' && name !== 'minimum_should_match' && name !== '_name')
+      leave(PLAIN_NAMES[name] ?? `“${name}”`, taken)
   }
 }
 
@@ -63,14 +140,14 @@ const match: ClauseReader = (body, taken) => {
   for (const [name, value] of Object.entries(body)) {
     const words = String(operand(value, 'query'))
     if (/^\w+$/.test(words)) taken.conditions.push({ name, operator: 'Equals (ignore case)', value: words })
-    else leave(`"match" of several words on ${name}`, taken)
+    else leave(`A search for several words in ${name}`, taken)
   }
 }
 
 const readTerms: ClauseReader = (body, taken) => {
   for (const [name, values] of Object.entries(body))
     if (Array.isArray(values)) taken.conditions.push({ name, operator: 'Equals any', value: values.map(String) })
-    else if (name !== 'boost') leave(`"terms" of ${name} by look-up`, taken)
+    else if (name !== 'boost') leave(`A look-up of the values of ${name}`, taken)
 }
 
 const BOUNDS: ReadonlyMap<string, string> = new Map([
@@ -89,20 +166,20 @@ const readRange: ClauseReader = (body, taken) => {
     for (const [bound, value] of Object.entries(isJsonObject(bounds) ? bounds : {})) {
       const operator = BOUNDS.get(bound)
       if (operator) taken.conditions.push({ name, operator, value: String(value) })
-      else if (bound !== 'boost') leave(`"range.${bound}" of ${name}`, taken)
+      else if (bound !== 'boost') leave(`“${bound}” of the range of ${name}`, taken)
     }
   }
 }
 
 /** One clause on `args.name` and others on its value. */
 const readNested: ClauseReader = (body, taken) => {
-  const inner: RuleConditions = { conditions: [], left: [] }
+  const inner: RuleConditions = { conditions: [], left: [], words: [] }
   clause(member(body, 'query') ?? null, inner)
   const name = inner.conditions.find(it => it.name === 'args.name' && it.operator === 'Equals')?.value
   const others = inner.conditions.filter(it => it.name !== 'args.name' || it.operator !== 'Equals')
   const isValue = others.every(it => ARGUMENT_VALUES.has(String(it.name)))
   if (member(body, 'path') !== 'args' || name === undefined || others.length === 0 || !isValue)
-    return leave('"nested" of other than one argument by its name', taken)
+    return leave('A condition on arguments other than one by its name', taken)
   taken.left.push(...inner.left)
   for (const { name: path, operator, value } of others) {
     const scaled = path === 'args.value.scaled'
@@ -128,24 +205,27 @@ const READERS: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
     (body, taken) => {
       const query = member(body, 'query')
       if (typeof query === 'string' && Object.keys(body).length === 1) ofText(query, taken)
-      else leave('"query_string" with options', taken)
+      else leave('A query string with options', taken)
     },
   ],
 ])
 
-/** `field:value` and `field:>=number`, joined by AND. */
+/** `field:value`, `field:(a OR b)`, `field:>=number` and single words, joined by AND. */
 const ofText = (text: string, taken: RuleConditions) => {
   for (const part of text.split(/\s+AND\s+/)) {
-    const [, name, bound = '', quoted, bare] = QUERY_STRING_TERM.exec(part.trim()) ?? []
-    if (name === undefined) leave(`"${part.trim()}"`, taken)
-    else {
-      const operator = SIGNS.get(bound)!
-      taken.conditions.push({ name, operator, value: quoted ?? bare ?? '' })
-    }
+    const typed = part.trim()
+    const [, name, bound = '', quoted, bare] = QUERY_STRING_TERM.exec(typed) ?? []
+    const [, any, choice] = CHOICE.exec(typed) ?? []
+    if (name !== undefined) taken.conditions.push({ name, operator: SIGNS.get(bound)!, value: quoted ?? bare ?? '' })
+    else if (any !== undefined)
+      taken.conditions.push({ name: any, operator: 'Equals any (ignore case)', value: choice!.split(/\s+OR\s+/) })
+    else if (/^\w+( \w+)*$/.test(typed) && !/\b(OR|NOT)\b/.test(typed)) taken.words.push(typed)
+    else leave(`“${typed}”`, taken)
   }
 }
 
 const QUERY_STRING_TERM = /^([\w.]+):(>=|<=|>|<)?(?:"([^"\\]*)"|([^\s"()[\]{}*?~^\\:/]+))$/
+const CHOICE = /^([\w.]+):\((\w+(?:\s+OR\s+\w+)+)\)$/
 const SIGNS: ReadonlyMap<string, string> = new Map([
   ['', 'Equals (ignore case)'],
   ['>', 'Greater'],

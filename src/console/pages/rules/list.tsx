@@ -65,6 +65,7 @@ export const RuleList = () => {
 const isNamed = (rule: Rule, typed: string) =>
   `${rule.name} ${ruleNetwork(rule)}`.toLowerCase().includes(typed.trim().toLowerCase())
 
+/** A narrow screen shows the first three. */
 const ruleColumns = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<Rule>[] => [
   { title: 'State', width: '9ch', cell: rule => <RuleState rule={rule} /> },
   {
@@ -76,24 +77,25 @@ const ruleColumns = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column
       </Link>
     ),
   },
-  { title: 'Network', width: 'minmax(12ch, 1fr)', cell: rule => ruleNetwork(rule) },
-  { title: 'Last 24 hours', width: '17ch', cell: ({ id }) => <Counts series={counts.get(id)} /> },
-  { title: 'Fired', width: '7ch', align: 'right', cell: it => it.triggerCount.toLocaleString() },
+  { title: 'Last 24 hours', width: '15ch', cell: ({ id }) => <Counts series={counts.get(id)} /> },
+  { title: 'Network', width: 'minmax(14ch, 1fr)', cell: rule => <Text value={ruleNetwork(rule)} brief /> },
   {
     title: 'Last alert',
-    width: '26ch',
+    width: '21ch',
     cell: ({ id }) => {
       const last = counts.get(id)?.lastAlert
-      if (!last) return ''
-      return say`${<Time value={last.receivedAt} brief />} ${last.state}`
+      return last && <Time value={last.receivedAt} brief />
     },
   },
-  {
-    title: 'Why failing or idle, warnings',
-    width: 'minmax(16ch, 2fr)',
-    cell: rule => <Text value={[idleOf(rule), ...rule.warnings].filter(Boolean).join(' ')} most={300} brief />,
-  },
+  { title: 'Why', width: 'minmax(16ch, 3fr)', cell: rule => <Why rule={rule} /> },
 ]
+
+const Why = ({ rule }: { rule: Rule }) => {
+  const [first] = rule.failing
+  const why = [idleOf(rule), ...rule.warnings.slice(rule.failing.length)].filter(Boolean).join(' ')
+  if (first === undefined || !rule.enabled) return <Text value={why} most={300} brief />
+  return say`failing since ${<Time value={first.since} brief />}: ${<Text value={first.error} most={300} brief />}`
+}
 
 const Counts = ({ series }: { series: SeriesOfRule | undefined }) =>
   series ? (
@@ -105,11 +107,11 @@ const Counts = ({ series }: { series: SeriesOfRule | undefined }) =>
 
 /** State in one word and colour. */
 export const RuleState = ({ rule: { enabled, idle, failing, warnings } }: { rule: Rule }) => {
-  if (!enabled) return <span class="pill">paused</span>
-  if (failing.length > 0) return <span class="pill bad">failing</span>
-  if (idle !== null) return <span class="pill warn">idle</span>
-  if (warnings.length > 0) return <span class="pill warn">warned</span>
-  return <span class="pill good">on</span>
+  if (!enabled) return <span class="pill">Paused</span>
+  if (failing.length > 0) return <span class="pill bad">Failing</span>
+  if (idle !== null) return <span class="pill warn">Waiting</span>
+  if (warnings.length > 0) return <span class="pill warn">Warning</span>
+  return <span class="pill good">Working</span>
 }
 
 /** Warnings; a paused rule shows a button instead. */

@@ -1,31 +1,24 @@
 import { CHANNEL_TYPES, CHANNELS, channelNamed, type Parameter } from '../../../rules/channels.ts'
 import { type RuleOperator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
-import {
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  listAt,
-  member,
-  stringifyJson,
-  textAt,
-  valueAt,
-} from '../../api/json.ts'
+import { isJsonObject, type Json, type JsonObject, member, stringifyJson, textAt, valueAt } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
+import { INSPECT } from './condition-rows.ts'
 
-const TARGET_LABELS: Record<TargetType, string> = {
-  Transaction: 'Transactions',
-  Event: 'Events',
-  Log: 'Logs, as they are stored',
-  Call: 'Calls, also between contracts',
-  Method: 'Calls by transactions themselves',
-  Trace: 'Traces',
-  Contract: 'New contracts',
-  Token: 'New tokens',
-  Block: 'Blocks',
+/** Label of the choice, and what one of them is called. */
+const TARGET_WORDS: Record<TargetType, readonly [label: string, noun: string]> = {
+  Event: ['Events', 'event'],
+  Transaction: ['Transactions', 'transaction'],
+  Call: ['Calls, also between contracts', 'call'],
+  Method: ['Calls by transactions themselves', 'call by a transaction'],
+  Log: ['Logs, as they are stored', 'log'],
+  Trace: ['Traces', 'trace'],
+  Contract: ['New contracts', 'new contract'],
+  Token: ['New tokens', 'new token'],
+  Block: ['Blocks', 'block'],
 }
 
-export const TARGETS = Object.entries(TARGET_LABELS).map(([type, label]) => ({
-  ...{ type, label },
+export const TARGETS = Object.entries(TARGET_WORDS).map(([type, [label, noun]]) => ({
+  ...{ type, label, noun },
   kind: TARGET_KINDS[type as TargetType],
 }))
 
@@ -34,14 +27,12 @@ export const targetKind = (targetType: string): Kind | undefined =>
 
 export const hasArguments = (targetType: string): boolean => ['event', 'call'].includes(targetKind(targetType) ?? '')
 
-export const INSPECT = 'Inspect'
-
-const OPERATOR_PHRASES: Record<Exclude<RuleOperator, typeof INSPECT>, string> = {
+export const OPERATOR_PHRASES: Record<Exclude<RuleOperator, typeof INSPECT>, string> = {
   Equals: 'is',
-  'Equals (ignore case)': 'is, in any letter case,',
+  'Equals (ignore case)': 'is (any letter case)',
   'Equals any': 'is one of',
-  'Equals any (ignore case)': 'is, in any letter case, one of',
-  Greater: 'is greater than',
+  'Equals any (ignore case)': 'is one of (any letter case)',
+  Greater: 'is more than',
   'Greater or Equal': 'is at least',
   Less: 'is less than',
   'Less or Equal': 'is at most',
@@ -62,11 +53,16 @@ export const receiverParameters = (type: string): [name: string, parameter: Para
   Object.entries(CHANNELS[channelNamed(type) ?? DEFAULT_RECEIVER])
 
 export const EMPTY_CONDITION: JsonObject = { name: '', operator: 'Equals', value: '' }
-export const EMPTY_ARGUMENT: JsonObject = {
-  name: 'args',
-  operator: INSPECT,
-  operatorParameters: [EMPTY_CONDITION],
-}
+
+/** A rule of this kind begins with what most ask for. */
+export const firstCondition = (targetType: string): JsonObject => ({
+  ...EMPTY_CONDITION,
+  name: FIRST_NAMES[targetKind(targetType) ?? 'log'] ?? '',
+})
+
+const FIRST_NAMES: Partial<Record<Kind, string>> = { event: 'event', call: 'method', tx: 'from', log: 'address' }
+
+export const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text)
 
 export const emptyAction = (type = DEFAULT_RECEIVER): JsonObject => ({
   type,
@@ -98,7 +94,7 @@ export const emptyRule = (network: string): JsonObject => {
     name: '',
     maxConfirmationCount: 3,
     ...{ technology, blockchain, network: name },
-    config: { targetType: 'Transaction', targetMap: [EMPTY_CONDITION], alerts: [emptyAction()] },
+    config: { targetType: 'Event', targetMap: [firstCondition('Event')], alerts: [emptyAction()] },
   }
 }
 
@@ -119,25 +115,6 @@ export const putConfig = (rule: JsonObject, name: string, member: Json): JsonObj
   withMember(rule, 'config', withMember(rule.config, name, member))
 
 export const targetOf = (rule: Json): string => textAt(rule, 'config.targetType') ?? ''
-
-/** Whether a condition has no empty part. */
-export const isConditionComplete = (condition: Json): boolean => {
-  if (!isJsonObject(condition) || !condition.name) return false
-  if (condition.operator === INSPECT) {
-    const inner = listAt(condition, 'operatorParameters')
-    return inner.length > 0 && inner.every(isConditionComplete)
-  }
-  return Array.isArray(condition.value) ? condition.value.length > 0 : condition.value !== ''
-}
-
-export const saying = (condition: Json): string => {
-  if (!isJsonObject(condition)) return String(condition)
-  const { name, operator, value, useScaledValue } = condition
-  const inner = listAt(condition, 'operatorParameters')
-  if (operator === INSPECT) return inner.map(it => `${name}.${saying(it)}`).join(', ')
-  const shown = Array.isArray(value) ? value.join(', ') : String(value)
-  return `${name} ${OPERATOR_PHRASES[operator as keyof typeof OPERATOR_PHRASES] ?? operator} ${shown}${useScaledValue === true ? ' in units of the token' : ''}`
-}
 
 /** Example rules for the demo chain; they begin with its first block, to have alerts at once. */
 export const DEMO_NETWORK = 'ethereum/demo/local'
@@ -279,16 +256,4 @@ export const mergedOf = (theirs: JsonObject, differences: readonly Difference[])
       : withMember(rule, CONFIG, withMember(rule[CONFIG], inner, mine))
   }, theirs)
 
-/** Ignores the order of members. */
-const isSameJson = (a: Json | undefined, b: Json | undefined): boolean => sortedJson(a) === sortedJson(b)
-
-const sortedJson = (value: Json | undefined): string =>
-  Array.isArray(value)
-    ? `[${value.map(sortedJson)}]`
-    : typeof value === 'object' && value !== null
-      ? `{${Object.keys(value)
-          .sort()
-          .map(name => `${stringifyJson(name)}:${sortedJson(member(value, name))}`)}}`
-      : value === undefined
-        ? ''
-        : stringifyJson(value)
+const isSameJson = (a: Json | undefined, b: Json | undefined): boolean => stringifyJson(a) === stringifyJson(b)

@@ -1,19 +1,25 @@
 import { useMemo, useState } from 'preact/hooks'
 import { type AskState, useAction, useAsk, useSettled } from '../../api/ask.ts'
-import { type JsonObject, listAt, parseJson, stringifyJson, textAt, valueAt } from '../../api/json.ts'
+import { type Json, type JsonObject, listAt, parseJson, stringifyJson, textAt, valueAt } from '../../api/json.ts'
 import type { PreviewedMessage, SearchHit, Simulation } from '../../api/wire.ts'
 import { Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
-import { Button, SelectField } from '../../parts/controls.tsx'
+import { Button, Select } from '../../parts/controls.tsx'
+import { formatAmount, shortHex, visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Hash, say, Text, Time } from '../../parts/text.tsx'
+import { type KnownAddress, useKnown } from '../../parts/names.ts'
+import { Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
 import { faultsOf, previewTest, simulateRule } from './api.ts'
-import { emptyAction, isConditionComplete, putConfig, type RuleFault, ruleNetwork, withMember } from './model.ts'
+import { isComplete, roleOf, rowsOf } from './condition-rows.ts'
+import { emptyAction, putConfig, type RuleFault, ruleNetwork, withMember } from './model.ts'
 import { Warnings } from './rule.tsx'
 
 /** Debounce of typing. */
 const SETTLED_MS = 200
-const SPANS = ['100', '1000', '10000', '100000'].map(value => ({ value, label: Number(value).toLocaleString() }))
+const SPANS = ['100', '1000', '10000', '100000'].map(value => ({
+  value,
+  label: `In the newest ${Number(value).toLocaleString()} blocks`,
+}))
 
 interface Previewed extends AskState<Simulation> {
   blocks: string
@@ -25,11 +31,11 @@ interface Previewed extends AskState<Simulation> {
 export const usePreview = (draft: JsonObject): Previewed => {
   const [blocks, setBlocks] = useState('1000')
   const conditions = listAt(draft, 'config.targetMap')
-  const isComplete = conditions.length > 0 && conditions.every(isConditionComplete)
-  const body = isComplete ? stringifyJson(bodyOf(draft, Number(blocks))) : undefined
+  const isWhole = conditions.length > 0 && rowsOf(conditions).every(isComplete)
+  const body = isWhole ? stringifyJson(bodyOf(draft, Number(blocks))) : undefined
   const settled = useSettled(body, SETTLED_MS)
   const asked = useAsk(settled, signal => simulateRule(parseJson(settled!) as JsonObject, signal))
-  return { ...asked, blocks, setBlocks, isWhole: isComplete }
+  return { ...asked, blocks, setBlocks, isWhole }
 }
 
 /** Placeholders that are never refused: nothing is sent. */
@@ -48,10 +54,10 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
   const series = useMemo(() => data?.series && barsOf(data.series), [data])
   const isCorrect = faultsOf(error).length === 0
   return (
-    <section class="preview" aria-label="What it would have found">
+    <section aria-label="What it would have found">
       <h2>What it would have found</h2>
-      <SelectField label="In the newest blocks" value={blocks} options={SPANS} onChange={setBlocks} />
-      <p role="status" class="sum">
+      <Select aria-label="In the newest blocks" value={blocks} options={SPANS} onChange={setBlocks} />
+      <p role="status">
         {!isWhole && <span class="dim">Complete the conditions to see it.</span>}
         {isWhole && busy && <span class="dim">Searching …</span>}
         {isWhole && !busy && error === undefined && data && <SimulationSummary data={data} />}
@@ -66,9 +72,11 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
           )}
           {data.total === 0 && <p>Nothing. Are the values right, and do they occur in these blocks?</p>}
           {data.hits.length > 0 && <h3>Newest</h3>}
-          {data.hits.map(hit => (
-            <MatchedHit key={`${hit._type} ${hit._id}`} hit={hit} network={ruleNetwork(draft)} />
-          ))}
+          <NetworkContext.Provider value={ruleNetwork(draft)}>
+            {data.hits.map(hit => (
+              <MatchedHit key={`${hit._type} ${hit._id}`} hit={hit} />
+            ))}
+          </NetworkContext.Provider>
         </>
       )}
     </section>
@@ -92,26 +100,52 @@ const SimulationSummary = ({ data: { total, fromBlock, toBlock, complete, holes 
   </span>
 )
 
-const MatchedHit = ({ hit: { _type, _id, _source }, network }: { hit: SearchHit; network: string }) => {
+const MatchedHit = ({ hit: { _type, _id, _source } }: { hit: SearchHit }) => {
   const time = valueAt(_source, 'timestamp')
   const height =
     valueAt(_source, 'blockNumber.num') ?? valueAt(_source, 'number.num') ?? valueAt(_source, 'firstSeen.num')
   const transaction = textAt(_source, 'transactionHash')
-  const says = textAt(_source, 'str') ?? textAt(_source, 'method') ?? textAt(_source, 'name')
   const [kind, id] = transaction === undefined ? [_type, _id] : ['tx', transaction]
   return (
     <details class="hit">
       <summary>
         {height !== undefined && `Block ${String(height)} `}
         {(typeof time === 'number' || typeof time === 'string') && <Time value={time} brief />}{' '}
-        {says !== undefined && <Text value={says} most={160} brief />}
+        <Said source={_source} />
       </summary>
       <p>
-        {_type} <Hash value={id} network={network} kind={kind === 'block' || kind === 'tx' ? kind : undefined} />
+        {_type} <Hash value={id} kind={kind === 'block' || kind === 'tx' ? kind : undefined} />
       </p>
       <JsonView value={_source} label="The document" />
     </details>
   )
+}
+
+/** An event or a call with amounts in units and short addresses; the title has it as it is. */
+const Said = ({ source }: { source: SearchHit['_source'] }) => {
+  const token = useKnown(textAt(source, 'address') ?? textAt(source, 'to') ?? '')
+  const raw = textAt(source, 'str') ?? textAt(source, 'method') ?? textAt(source, 'name') ?? ''
+  const name = textAt(source, 'event') ?? textAt(source, 'method')
+  const args = listAt(source, 'args').map(it => argumentText(it, token))
+  const said =
+    name === undefined || args.length === 0 || args.includes(undefined)
+      ? raw.replace(/0x[0-9a-f]{40,}/gi, shortHex)
+      : undefined
+  return (
+    <span title={visibleText(raw).slice(0, 500)}>
+      <Text value={said ?? `${name}(${args.join(', ')})`} most={160} brief />
+    </span>
+  )
+}
+
+const argumentText = (argument: Json, token: KnownAddress | undefined): string | undefined => {
+  const [name, hex, type = ''] = ['name', 'value.hex', 'value.type'].map(path => textAt(argument, path))
+  if (name === undefined || hex === undefined) return undefined
+  if (type === 'address') return `${name}=${shortHex(hex)}`
+  const dec = textAt(argument, 'value.dec')
+  if (!/^u?int/.test(type) || dec === undefined) return undefined
+  const isAmount = roleOf({ names: [name] }) === 'amount' && token?.decimals !== undefined
+  return isAmount ? `${name}=${formatAmount(BigInt(dec), token.decimals!)} ${token.symbol ?? ''}` : `${name}=${dec}`
 }
 
 export const FaultList = ({ of }: { of: readonly RuleFault[] }) => (
@@ -140,7 +174,7 @@ export const TestPreview = ({ rule, disabled }: { rule: JsonObject; disabled: bo
   const faults = faultsOf(error)
   return (
     <section class="test" aria-label="What would be sent">
-      <Button label={busy ? 'Looking …' : 'Test: show what would be sent'} disabled={busy || disabled} onClick={ask} />
+      <Button label={busy ? 'Looking …' : 'Show what would be sent'} disabled={busy || disabled} onClick={ask} />
       {error !== undefined && faults.length === 0 && <Fault title="The rule cannot be tested" error={error} />}
       {faults.length > 0 && (
         <div class="fault" role="alert">

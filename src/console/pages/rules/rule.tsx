@@ -2,17 +2,17 @@ import { useMemo, useState } from 'preact/hooks'
 import { useAction, useAsk, useEvery } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
 import { listAt, textAt } from '../../api/json.ts'
-import type { AlertSeries, Rule } from '../../api/wire.ts'
+import type { AlertSeries, Rule, TestResultAnswer } from '../../api/wire.ts'
 import { Link, navigate, setQuery, useQueryState } from '../../browser/router.tsx'
 import { announce } from '../../parts/announce.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
-import { Button, confirm, SelectField } from '../../parts/controls.tsx'
+import { Button, confirm, Select } from '../../parts/controls.tsx'
 import { countText, visibleText } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Menu, Tabs } from '../../parts/menu.tsx'
-import { Facts, PageHead, say, Text, Time } from '../../parts/text.tsx'
+import { PageHead, say, Text, Time } from '../../parts/text.tsx'
 import { Alerts } from './alerts.tsx'
 import {
   deleteRule,
@@ -26,7 +26,8 @@ import {
 } from './api.ts'
 import { Deliveries, sendDeadOf } from './deliveries.tsx'
 import { idleOf, RuleState } from './list.tsx'
-import { ownOf, receiverOf, ruleNetwork, saying, TARGETS, targetOf } from './model.ts'
+import { ownOf } from './model.ts'
+import { RuleSentence } from './sentence.tsx'
 
 const RULE_REFRESH_MS = 5_000
 
@@ -34,6 +35,7 @@ const RULE_REFRESH_MS = 5_000
 export const RulePageAnswer = ({ id }: { id: string }) => {
   const { data, error, again } = useAsk(`rule ${id}`, signal => getRule(id, signal))
   const [tab] = useQueryState('tab', 'alerts')
+  const test = useAction(() => sendRuleTest(data!.rule.id))
   useEvery(RULE_REFRESH_MS, again)
   if (!data && error === undefined) return <Busy label="Reading the rule" />
   if (!data)
@@ -48,6 +50,7 @@ export const RulePageAnswer = ({ id }: { id: string }) => {
     )
   const { rule } = data
   const idle = idleOf(rule)
+  const description = textAt(rule, 'description')
   return (
     <>
       <p class="way">
@@ -55,16 +58,25 @@ export const RulePageAnswer = ({ id }: { id: string }) => {
       </p>
       <PageHead title={<Text value={rule.name.trim() === '' ? `Rule ${rule.id}` : rule.name} />}>
         <RuleState rule={rule} />
-        <span class="spring" />
-        <Actions tagged={data} again={again} />
+        <Actions tagged={data} test={test} again={again} />
       </PageHead>
       {error !== undefined && <Fault error={error} again={again} />}
       {rule.failing.length > 0 && <Failing rule={rule} again={again} />}
       {!rule.enabled && <p class="notice">Paused: it finds nothing until it is resumed.</p>}
       {idle !== null && <p class="notice">{say`It finds nothing now: ${<Text value={idle} />}`}</p>}
       <Warnings of={rule.warnings.slice(rule.failing.length)} />
-      <Facts of={factsOf(rule)} />
-      <RuleTest rule={rule} />
+      <RuleSentence rule={rule} />
+      <p class="dim">
+        Fired {countText(rule.triggerCount, 'time')}
+        {rule.startBlock !== null && `, from block ${rule.startBlock.toLocaleString()} on`}. Changed{' '}
+        <Time value={rule.updatedAt} />.
+      </p>
+      {description && (
+        <p>
+          <Text value={description} />
+        </p>
+      )}
+      <TestResult {...test} />
       <AlertCountsSection id={rule.id} />
       <Tabs
         label="About the rule"
@@ -104,47 +116,19 @@ const Failing = ({ rule, again }: { rule: Rule; again(): void }) => (
         <Text value={error} most={300} />
       </p>
     ))}
-    <p>
-      What was given up can be sent once more when the receiver works again:{' '}
-      <Button label="Send dead again" onClick={() => sendDeadOf(rule.id).then(again)} />
-    </p>
+    <Button label="Send dead again" onClick={() => sendDeadOf(rule.id).then(again)} /> once the receiver works.
   </div>
 )
 
-const factsOf = (rule: Rule) => {
-  const target = targetOf(rule)
-  const list = (texts: readonly string[]) => (
-    <ul>
-      {texts.map((text, i) => (
-        <li key={i}>
-          <Text value={text} />
-        </li>
-      ))}
-    </ul>
-  )
-  const description = textAt(rule, 'description')
-  return {
-    'Looks at': (
-      <>
-        {TARGETS.find(({ type }) => type === target)?.label ?? target} of <Text value={ruleNetwork(rule)} />
-        {rule.startBlock !== null && `, from block ${rule.startBlock.toLocaleString()} on`}
-      </>
-    ),
-    Conditions: list(listAt(rule, 'config.targetMap').map(saying)),
-    Fires: `${firesWhen(rule.maxConfirmationCount)}; has fired ${countText(rule.triggerCount, 'time')}`,
-    Notifies: list(listAt(rule, 'config.alerts').map(it => `${textAt(it, 'type')}: ${receiverOf(it)}`)),
-    Description: description && <Text value={description} />,
-    Changed: <Time value={rule.updatedAt} />,
-  }
+interface ActionsProps {
+  tagged: Tagged
+  test: TestAction
+  again(): void
 }
 
-const firesWhen = (confirmations: Rule['maxConfirmationCount']): string => {
-  if (confirmations === 0) return 'at once'
-  if (typeof confirmations === 'string') return `once the block of the match is ${confirmations}`
-  return `${confirmations.toLocaleString()} blocks after the match`
-}
+type TestAction = ReturnType<typeof useAction<TestResultAnswer>>
 
-const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): void }) => {
+const Actions = ({ tagged: { rule, etag }, test, again }: ActionsProps) => {
   const [busy, setBusy] = useState(false)
   const act = async (work: () => Promise<unknown>) => {
     setBusy(true)
@@ -179,6 +163,12 @@ const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): v
     await enableRule(rule.id, true, etag)
     announce('Resumed the rule.')
   }
+  const sendTest = async () => {
+    const { length } = listAt(rule, 'config.alerts')
+    const receivers = length === 1 ? 'its receiver' : `each of its ${length} receivers`
+    const text = `The newest document that matches goes to ${receivers}, marked as alert.test. What is sent cannot be taken back.`
+    if (await confirm({ title: 'Send a test alert?', text, action: 'Send the test' })) await test.run()
+  }
   return (
     <div class="actions">
       <Link to={`/rules/${rule.id}/edit`} class="button main">
@@ -189,6 +179,7 @@ const Actions = ({ tagged: { rule, etag }, again }: { tagged: Tagged; again(): v
         name="More actions"
         label={<Icon name="more" />}
         items={[
+          { title: 'Send a test alert', disabled: test.busy, run: sendTest },
           {
             ...{ title: rule.enabled ? 'Pause' : 'Resume', disabled: busy },
             run: () => act(rule.enabled ? pause : resume),
@@ -212,41 +203,28 @@ const waitingOf = async (id: number): Promise<string> => {
 const cancelled = (number: unknown): string =>
   number === undefined || number === null ? '' : `Cancelled ${countText(Number(number), 'delivery', 'deliveries')}.`
 
-/** Sends a test of each action and shows the results. */
-export const RuleTest = ({ rule }: { rule: Rule }) => {
-  const { data: answer, error, busy, run } = useAction(() => sendRuleTest(rule.id))
-  const { length } = listAt(rule, 'config.alerts')
-  const receivers = length === 1 ? 'its receiver' : `each of its ${length} receivers`
-  const send = async () => {
-    const text = `The newest document that matches goes to ${receivers}, marked as alert.test. What is sent cannot be taken back.`
-    if (await confirm({ title: 'Send a test alert?', text, action: 'Send the test' })) await run()
-  }
-  return (
-    <section class="test" aria-label="Test of the receivers">
-      <Button label={busy ? 'Sending …' : 'Send a test alert'} disabled={busy} onClick={send} />
-      {error !== undefined && <Fault title="The test failed" error={error} />}
-      {answer && (
-        <ul role="status">
-          {answer.deliveries.map(({ action, type, target, delivered, status, error, latencyMs }) => (
-            <li key={action}>
-              {type} <Text value={target} />:{' '}
-              <span class={delivered ? 'good' : 'bad'}>
-                {delivered ? 'delivered' : 'not delivered'}
-                {status !== null && `, HTTP ${status}`}
-              </span>
-              , {latencyMs.toLocaleString()} ms {error !== null && <Text value={error} />}
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
-  )
-}
+/** What each receiver answered to a test. */
+const TestResult = ({ data: answer, error, busy }: TestAction) => (
+  <div role="status" class="test">
+    {busy && <Busy label="Sending the test" />}
+    {error !== undefined && <Fault title="The test failed" error={error} />}
+    {answer?.deliveries.map(({ action, type, target, delivered, status, error, latencyMs }) => (
+      <p key={action}>
+        Test: {type} <Text value={target} />:{' '}
+        <span class={delivered ? 'good' : 'bad'}>
+          {delivered ? 'delivered' : 'not delivered'}
+          {status !== null && `, HTTP ${status}`}
+        </span>
+        , {latencyMs.toLocaleString()} ms {error !== null && <Text value={error} />}
+      </p>
+    ))}
+  </div>
+)
 
 const COUNT_SPANS = [
-  { value: '1', label: '24 hours' },
-  { value: '7', label: '7 days' },
-  { value: '30', label: '30 days' },
+  { value: '1', label: 'Last 24 hours' },
+  { value: '7', label: 'Last 7 days' },
+  { value: '30', label: 'Last 30 days' },
 ]
 
 const AlertCountsSection = ({ id }: { id: number }) => {
@@ -260,10 +238,10 @@ const AlertCountsSection = ({ id }: { id: number }) => {
   const series = useMemo(() => data && seriesBars(data), [data])
   return (
     <section aria-label="Alerts over time">
-      <div class="line">
-        <SelectField label="Alerts of the last" value={days} options={COUNT_SPANS} onChange={setDays} />
-        {counted && <p>{counted.total.toLocaleString()} in this time</p>}
-      </div>
+      <p class="actions">
+        <Select aria-label="Time of the counted alerts" value={days} options={COUNT_SPANS} onChange={setDays} />
+        {counted && countText(counted.total, 'alert')}
+      </p>
       {error !== undefined && <Fault error={error} />}
       {series && counted && counted.total > 0 && <Chart label={`${counted.total} alerts over time`} series={series} />}
     </section>
