@@ -10,7 +10,7 @@ import { closeRow, DeliveryView, REFRESH_MS, toneOf, useChosen } from './deliver
 import { ruleNetwork } from './model.ts'
 
 const ALERT_STATES = ['', 'pending', 'confirmed', 'retracted', 'withdrawn'].map(value => ({
-  ...{ value, label: value || 'all' },
+  ...{ value, label: value || 'All states' },
 }))
 
 export const Alerts = ({ rule }: { rule: Rule }) => {

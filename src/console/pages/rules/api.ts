@@ -15,7 +15,7 @@ import { announce } from '../../parts/announce.ts'
 import type { Choice } from '../../parts/combobox.tsx'
 import { confirm } from '../../parts/controls.tsx'
 import { countText, shortHex, visibleText } from '../../parts/format.ts'
-import type { RuleFault } from './model.ts'
+import { isAddress, type RuleFault } from './model.ts'
 
 const RULES = 'alerting/rules'
 
@@ -166,7 +166,7 @@ export const suggestValues = async (
 
 const suggestAddresses = async (network: string, text: string, signal: AbortSignal): Promise<Choice[]> => {
   if (text.length < 2) {
-    const body = { size: 20, _source: ['symbol', 'name', 'address'] }
+    const body = { size: 20, query: { exists: { field: 'symbol' } }, _source: ['symbol', 'name', 'address'] }
     const { hits } = await searchDocuments(network, ['token'], body, signal)
     return hits.hits.map(({ _id, _source }) =>
       addressChoice(textAt(_source, 'address') ?? _id, textAt(_source, 'symbol') ?? '', textAt(_source, 'name')),
@@ -202,8 +202,11 @@ export const getArguments = async (
     const field = NARROWING.get(name)
     if (field === undefined || !String(textAt(condition, 'operator')).startsWith('Equals')) return []
     const values = (Array.isArray(value) ? value : [value]).filter(it => typeof it === 'string' && it !== '')
-    const asStored = values.map(it => (field === 'address' || field === 'to' ? String(it).toLowerCase() : it))
-    return values.length === 0 ? [] : [{ terms: { [field]: asStored } }]
+    if (values.length === 0) return []
+    if (field !== 'address' && field !== 'to') return [{ terms: { [field]: values } }]
+    // A name that is being typed narrows nothing.
+    const addresses = values.map(it => String(it).toLowerCase()).filter(isAddress)
+    return addresses.length === 0 ? [] : [{ terms: { [field]: addresses } }]
   })
   const inner = {
     types: { terms: { field: 'args.value.type', size: 1 } },

@@ -70,10 +70,11 @@ export const Conditions = ({ draft, faultAt, onChange }: ConditionsProps) => {
   const names = [...known.attributes, ...known.arguments].map(({ name }) => name)
   const add = (condition: JsonObject) => () => {
     onChange(putConfig(draft, 'targetMap', [...conditions, condition]))
-    requestAnimationFrame(() => {
+    // Its suggestions listen a moment after it is drawn.
+    setTimeout(() => {
       const inputs = box.current?.querySelectorAll<HTMLElement>('.condition:last-of-type :is(input, textarea)')
       inputs?.item(condition.name === '' ? 0 : 1)?.focus()
-    })
+    }, 100)
   }
   const contract = rows.find(row => roleOf(row) === (kind === 'event' ? 'contract' : 'receiver'))?.rest.value
   const fault = faultAt('config.targetMap')
@@ -146,7 +147,7 @@ const Condition = ({ label, row, known, kind, network, contract, faultAt, onChan
   const error = faultAt(`${path}.value`, { inside: true })
   const setValue = (value: Json) => onChange({ names, rest: { ...rest, value } })
   return (
-    <div class="condition" role="group" aria-label={label}>
+    <fieldset class="condition" aria-label={label}>
       <TextField
         label="Field"
         value={fieldText(names, known)}
@@ -186,7 +187,7 @@ const Condition = ({ label, row, known, kind, network, contract, faultAt, onChan
         )}
       </div>
       <IconButton icon="close" label={`Remove ${label}`} onClick={onRemove} />
-    </div>
+    </fieldset>
   )
 }
 

@@ -13,9 +13,9 @@ import { Tabs } from '../../parts/menu.tsx'
 import { Facts, PageHead, say, Text } from '../../parts/text.tsx'
 import { createRule, faultsOf, getRule, isConflict, replaceRule, type Tagged } from './api.ts'
 import { RuleForm } from './form.tsx'
-import { ruleFrom } from './from-query.ts'
 import { faultAt, mergedOf, OFFERS, ownOf, type RuleFault, ruleDifferences } from './model.ts'
 import { FaultList, Preview, TestPreview, usePreview } from './preview.tsx'
+import { ruleFrom } from './rule-from-search.ts'
 import { RuleSentence } from './sentence.tsx'
 
 const Back = ({ to, children }: { to: string; children: string }) => (

@@ -172,7 +172,7 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
   const payloadFault = faultAt(`${path}.payload`, { inside: true })
   if (!isJsonObject(action)) return <Odd {...{ label, onRemove }} />
   return (
-    <div class="receiver" role="group" aria-label={label}>
+    <fieldset class="receiver" aria-label={label}>
       <div class="channel">
         <SelectField
           label="Channel"
@@ -209,7 +209,7 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
       </p>
       {payloadFault !== undefined && <p class="fault">{payloadFault}</p>}
       {picking && <PayloadPicker label={`Fields for ${label}`} {...{ draft, action, example, onChange }} />}
-    </div>
+    </fieldset>
   )
 }
 

@@ -142,10 +142,12 @@ const argumentText = (argument: Json, token: KnownAddress | undefined): string |
   const [name, hex, type = ''] = ['name', 'value.hex', 'value.type'].map(path => textAt(argument, path))
   if (name === undefined || hex === undefined) return undefined
   if (type === 'address') return `${name}=${shortHex(hex)}`
-  const dec = textAt(argument, 'value.dec')
-  if (!/^u?int/.test(type) || dec === undefined) return undefined
-  const isAmount = roleOf({ names: [name] }) === 'amount' && token?.decimals !== undefined
-  return isAmount ? `${name}=${formatAmount(BigInt(dec), token.decimals!)} ${token.symbol ?? ''}` : `${name}=${dec}`
+  if (!/^uint/.test(type)) return undefined
+  const decimals = roleOf({ names: [name] }) === 'amount' ? token?.decimals : undefined
+  const units = BigInt(hex)
+  return decimals === undefined
+    ? `${name}=${units}`
+    : `${name}=${formatAmount(units, decimals)} ${token?.symbol ?? ''}`.trimEnd()
 }
 
 export const FaultList = ({ of }: { of: readonly RuleFault[] }) => (
