@@ -254,7 +254,7 @@ describe('rules in the console', { skip }, () => {
 
   test('a search in Explore by a word becomes a rule of the same meaning', async t => {
     const page = await bench.enter(t, '/console/explore?q=Transfer')
-    await press(page, 'Create rule')
+    await choose(page, 'More actions', 'Create rule')
     await page.getByLabel('Looks at').waitFor()
     const shown = () =>
       Promise.all(

@@ -36,10 +36,9 @@ export const Alerts = ({ rule }: { rule: Rule }) => {
   )
 }
 
-/** A narrow screen shows the first three. */
 const ALERTS: readonly Column<Alert>[] = [
-  { title: 'State', width: '11ch', cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
-  { title: 'Received', width: '21ch', cell: it => <Time value={it.receivedAt} brief /> },
+  { title: 'State', width: '11ch', isMain: true, cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
+  { title: 'Received', width: '21ch', isMain: true, cell: it => <Time value={it.receivedAt} brief /> },
   { title: 'Deliveries', width: 'minmax(12ch, 1fr)', cell: it => deliverySummary(it) },
   { title: 'Block', width: '10ch', align: 'right', cell: ({ block }) => block.toLocaleString() },
   { title: 'Found', width: '20ch', cell: ({ entity }) => <Hash value={entity._id} brief /> },

@@ -71,10 +71,9 @@ export const Deliveries = ({ of, children }: DeliveriesProps) => {
   )
 }
 
-/** A narrow screen shows the first three. */
 const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
-  { title: 'State', width: '10ch', cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
-  { title: 'Created', width: '21ch', cell: it => <Time value={it.createdAt} brief /> },
+  { title: 'State', width: '10ch', isMain: true, cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
+  { title: 'Created', width: '21ch', isMain: true, cell: it => <Time value={it.createdAt} brief /> },
   {
     title: 'Last answer',
     width: 'minmax(16ch, 1fr)',

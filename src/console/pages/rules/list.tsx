@@ -65,11 +65,11 @@ export const RuleList = () => {
 const isNamed = (rule: Rule, typed: string) =>
   `${rule.name} ${ruleNetwork(rule)}`.toLowerCase().includes(typed.trim().toLowerCase())
 
-/** A narrow screen shows the first three. */
 const ruleColumns = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column<Rule>[] => [
   { title: 'State', width: '9ch', cell: rule => <RuleState rule={rule} /> },
   {
     title: 'Name',
+    isMain: true,
     width: 'minmax(16ch, 2fr)',
     cell: ({ id, name }) => (
       <Link to={`/rules/${id}`}>
