@@ -139,10 +139,9 @@ describe('rules in the console', { skip }, () => {
     assert.equal(await field.last().inputValue(), 'from')
     await value.last().fill(ALICE)
     await page.getByLabel('URL', { exact: true }).fill('https://example.org/a')
-    await see(
-      page,
-      /^Notify https:\/\/example.org\/a of each DUSD Transfer of more than 2,500 DUSD from 0x0D3e…e12C on demo local, 3 blocks later\.$/,
-    )
+    const said =
+      'Notify https://example.org/a of each DUSD Transfer of more than 2,500 DUSD from 0x0D3e…e12C on demo local, 3 blocks later.'
+    await page.locator('.sentence', { hasText: said }).waitFor()
     await press(page, 'Remove condition 4')
     await counted(field, 3)
     await turnTo(page, 'JSON')

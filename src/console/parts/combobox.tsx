@@ -54,7 +54,11 @@ export const Combobox = ({ value, choices, onInput, onChoose, input, children }:
     value,
     defaultValue: undefined,
     // The machine tells of typing later than the browser does.
-    onInput: (event: InputEvent) => onInput((event.currentTarget as HTMLInputElement).value),
+    onInput: (event: InputEvent) => {
+      onInput((event.currentTarget as HTMLInputElement).value)
+      // The machine misses a focus that came before it ran.
+      service.send({ type: 'OPEN' })
+    },
     onfocusout: () => service.send({ type: 'LAYER.INTERACT_OUTSIDE', restoreFocus: false }),
   }
   const content = { ...api.getContentProps(), 'aria-label': 'Suggestions', 'aria-labelledby': undefined }

@@ -27,7 +27,10 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
         ) : (
           <Text value={receivers.join(' and ')} most={120} brief />
         )}{' '}
-        of each <Values of={contracts} /> <Values of={names} /> {noun}
+        of each
+        <Values of={contracts} />
+        <Values of={names} />
+        {noun && ` ${noun}`}
         {of('amount').map((row, i) => (
           <AmountOf key={i} row={row} token={contracts.flatMap(valuesOf)} next={i > 0} />
         ))}
@@ -35,7 +38,7 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
           role =>
             of(role).length > 0 && (
               <span key={role}>
-                {role === 'sender' ? ' from ' : ' to '}
+                {role === 'sender' ? ' from' : ' to'}
                 <Values of={of(role)} />
               </span>
             ),
@@ -43,7 +46,8 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
         {others.map((row, i) => (
           <span key={i}>
             {i === 0 ? ' whose ' : ' and whose '}
-            <Text value={plainName(row.names)} most={60} brief /> {phraseOf(row)} <Values of={[row]} />
+            <Text value={plainName(row.names)} most={60} brief /> {phraseOf(row)}
+            <Values of={[row]} />
             {row.rest.useScaledValue === true && ' in units of the token'}
           </span>
         ))}{' '}
@@ -75,8 +79,10 @@ const sayableRole = (row: ConditionRow): Role | undefined => {
 const Values = ({ of }: { of: readonly ConditionRow[] }) => {
   const values = of.flatMap(valuesOf)
   const shown = values.slice(0, SHOWN_VALUES)
+  if (values.length === 0) return null
   return (
     <strong>
+      {' '}
       {shown.map((value, i) => (
         <span key={i}>
           {i > 0 && (i === values.length - 1 ? ' or ' : ', ')}
@@ -104,8 +110,8 @@ const AmountOf = ({ row, token, next }: { row: ConditionRow; token: readonly str
   return (
     <>
       {next ? ' and ' : ' of '}
-      {phraseOf(row).replace(/^is ?/, '')} <Values of={[row]} />{' '}
-      <Text value={row.names[0] === 'value.coin' ? coin : units} most={20} brief />
+      {phraseOf(row).replace(/^is ?/, '')}
+      <Values of={[row]} /> <Text value={row.names[0] === 'value.coin' ? coin : units} most={20} brief />
     </>
   )
 }
