@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Json, JsonObject } from '../../src/console/api/json.ts'
-import { conditionsOf, rowsOf } from '../../src/console/pages/rules/condition-rows.ts'
+import { toRuleLines, toTargetMap } from '../../src/console/pages/rules/condition-rows.ts'
 import { readConditions } from '../../src/console/pages/rules/from-query.ts'
 import { mergedOf, payloadOf, ruleDifferences, toggleWay, waysOf } from '../../src/console/pages/rules/model.ts'
 import { lowerConditions } from '../../src/rules/lower.ts'
@@ -85,11 +85,11 @@ test('lines of the form mean what the conditions mean', () => {
     fc.property(fc.array(first, { maxLength: 6 }), conditions => {
       const meaning = (targetMap: unknown) =>
         lowerConditions({ targetType: 'Event', targetMap } as Parameters<typeof lowerConditions>[0])
-      const rows = rowsOf(conditions as Json[])
-      const again = conditionsOf(rows)
+      const rows = toRuleLines(conditions as Json[])
+      const again = toTargetMap(rows)
       assert.deepEqual(meaning(again), meaning(conditions))
       assert.deepEqual(
-        rowsOf(again).map(({ names, rest }) => ({ names, rest })),
+        toRuleLines(again).map(({ names, rest }) => ({ names, rest })),
         rows.map(({ names, rest }) => ({ names, rest })),
       )
       assert.ok(again.length <= rows.length)

@@ -15,7 +15,7 @@ import { announce } from '../../parts/announce.ts'
 import type { Choice } from '../../parts/combobox.tsx'
 import { confirm } from '../../parts/controls.tsx'
 import { countText, shortHex, visibleText } from '../../parts/format.ts'
-import { isAddress, type RuleFault } from './model.ts'
+import { isWholeAddress, type RuleFault } from './model.ts'
 
 const RULES = 'alerting/rules'
 
@@ -205,7 +205,7 @@ export const getArguments = async (
     if (values.length === 0) return []
     if (field !== 'address' && field !== 'to') return [{ terms: { [field]: values } }]
     // A name that is being typed narrows nothing.
-    const addresses = values.map(it => String(it).toLowerCase()).filter(isAddress)
+    const addresses = values.map(it => String(it).toLowerCase()).filter(isWholeAddress)
     return addresses.length === 0 ? [] : [{ terms: { [field]: addresses } }]
   })
   const inner = {

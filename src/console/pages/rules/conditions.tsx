@@ -14,12 +14,12 @@ import {
   getAttributes,
   suggestValues,
 } from './api.ts'
-import { type ConditionRow, conditionsOf, offersFor, plainName, roleOf, rowsOf } from './condition-rows.ts'
+import { offersFor, plainName, type RuleLine, roleOf, toRuleLines, toTargetMap } from './condition-rows.ts'
 import {
   EMPTY_CONDITION,
   type FaultAt,
   hasArguments,
-  isAddress,
+  isWholeAddress,
   OPERATOR_PHRASES,
   putConfig,
   ruleNetwork,
@@ -59,8 +59,8 @@ export const Conditions = ({ draft, faultAt, onChange }: ConditionsProps) => {
     attributes: attributes.data?.kind === kind ? attributes.data.list : [],
     arguments: declared.data?.kind === kind ? declared.data.list : [],
   }
-  const rows = rowsOf(conditions)
-  const set = (next: readonly ConditionRow[]) => onChange(putConfig(draft, 'targetMap', conditionsOf(next)))
+  const rows = toRuleLines(conditions)
+  const set = (next: readonly RuleLine[]) => onChange(putConfig(draft, 'targetMap', toTargetMap(next)))
 
   // A name may be typed before it is known to be an argument's.
   const resolved = known.attributes.length > 0 ? rows.map(row => asArgument(row, known)) : rows
@@ -85,11 +85,11 @@ export const Conditions = ({ draft, faultAt, onChange }: ConditionsProps) => {
         {fault !== undefined && <p class="fault">{fault}</p>}
         <div class="conditions" ref={box}>
           {rows.map((row, i) => (
-            <Condition
+            <ConditionLine
               key={i}
               {...{ row, known, kind, network, faultAt }}
               label={`condition ${i + 1}`}
-              contract={typeof contract === 'string' && isAddress(contract) ? contract : ''}
+              contract={typeof contract === 'string' && isWholeAddress(contract) ? contract : ''}
               onChange={next => set(rows.with(i, { ...row, ...next }))}
               onRemove={() => set(rows.toSpliced(i, 1))}
             />
@@ -107,7 +107,7 @@ export const Conditions = ({ draft, faultAt, onChange }: ConditionsProps) => {
 }
 
 /** Integers of tokens are compared in units, as people write them. */
-const asArgument = (row: ConditionRow, known: KnownFields): ConditionRow => {
+const asArgument = (row: RuleLine, known: KnownFields): RuleLine => {
   const [name] = row.names
   const argument = row.names.length === 1 ? known.arguments.find(it => it.name === name) : undefined
   if (!argument || known.attributes.some(it => it.name === name)) return row
@@ -117,18 +117,18 @@ const asArgument = (row: ConditionRow, known: KnownFields): ConditionRow => {
 
 interface ConditionProps {
   label: string
-  row: ConditionRow
+  row: RuleLine
   known: KnownFields
   kind: Kind
   network: string
   /** The token whose units count, if there is one. */
   contract: string
   faultAt: FaultAt
-  onChange(row: Pick<ConditionRow, 'names' | 'rest'>): void
+  onChange(row: Pick<RuleLine, 'names' | 'rest'>): void
   onRemove(): void
 }
 
-const Condition = ({ label, row, known, kind, network, contract, faultAt, onChange, onRemove }: ConditionProps) => {
+const ConditionLine = ({ label, row, known, kind, network, contract, faultAt, onChange, onRemove }: ConditionProps) => {
   const { names, rest, path, odd } = row
   const [focused, setFocused] = useState(false)
   const isArgument = names[0] === 'args' && names.length > 1
@@ -140,7 +140,7 @@ const Condition = ({ label, row, known, kind, network, contract, faultAt, onChan
   const sought = takesAddress ? soughtName(text) : ''
   const key = focused ? `values ${network} ${kind} ${names} ${takesAddress} ${sought}` : undefined
   const values = useAsk(key, signal => suggestValues(network, kind, takesAddress ? sought : attribute, signal))
-  const address = useKnown(isAddress(text) ? text : '')
+  const address = useKnown(isWholeAddress(text) ? text : '')
   const token = useKnown(contract)
   const operator = textAt(rest, 'operator') ?? ''
   if (odd !== undefined) return <Odd {...{ label, onRemove }} />
@@ -154,7 +154,7 @@ const Condition = ({ label, row, known, kind, network, contract, faultAt, onChan
         suggestions={fieldChoices(known)}
         error={faultAt(`${path}.name`)}
         onInput={typed =>
-          onChange({ names: namesIn(typed, known), rest: withMember(rest, 'useScaledValue', undefined) })
+          onChange({ names: namesOfTyped(typed, known), rest: withMember(rest, 'useScaledValue', undefined) })
         }
       />
       <SelectField
@@ -199,7 +199,7 @@ export const Odd = ({ label, onRemove }: { label: string; onRemove(): void }) =>
 )
 
 /** What is complete needs no suggestion. */
-const soughtName = (text: string) => (isAddress(text) ? '' : text.trim())
+const soughtName = (text: string) => (isWholeAddress(text) ? '' : text.trim())
 
 /** An argument by its name alone, unless a field has the same name. */
 const fieldText = (names: readonly string[], known: KnownFields): string => {
@@ -208,7 +208,7 @@ const fieldText = (names: readonly string[], known: KnownFields): string => {
   return isOwn && !known.attributes.some(({ name }) => name === plain) ? plain : names.join('.')
 }
 
-const namesIn = (typed: string, known: KnownFields): string[] => {
+const namesOfTyped = (typed: string, known: KnownFields): string[] => {
   if (!typed.startsWith('args.')) return [typed]
   const inner = typed.slice('args.'.length)
   return ['args', ...(known.arguments.some(({ name }) => name === inner) ? [inner] : inner.split('.'))]

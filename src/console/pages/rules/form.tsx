@@ -17,7 +17,7 @@ import { Button, CheckField, SelectField, TextField } from '../../parts/controls
 import { visibleText } from '../../parts/format.ts'
 import { IconButton } from '../../parts/menu.tsx'
 import { Text } from '../../parts/text.tsx'
-import { isComplete, rowsOf } from './condition-rows.ts'
+import { isComplete, toRuleLines } from './condition-rows.ts'
 import { Conditions, LinesField, Odd } from './conditions.tsx'
 import {
   emptyAction,
@@ -60,7 +60,7 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
     onChange({ ...draft, technology, blockchain, network: name })
   }
   const setTarget = (type: string) => {
-    const isBegun = rowsOf(listAt(draft, 'config.targetMap')).some(isComplete)
+    const isBegun = toRuleLines(listAt(draft, 'config.targetMap')).some(isComplete)
     const next = putConfig(draft, 'targetType', type)
     onChange(isBegun ? next : putConfig(next, 'targetMap', [firstCondition(type)]))
   }

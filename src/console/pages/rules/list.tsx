@@ -87,10 +87,10 @@ const ruleColumns = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column
       return last && <Time value={last.receivedAt} brief />
     },
   },
-  { title: 'Why', width: 'minmax(16ch, 3fr)', cell: rule => <Why rule={rule} /> },
+  { title: 'Why', width: 'minmax(16ch, 3fr)', cell: rule => <WhyOfState rule={rule} /> },
 ]
 
-const Why = ({ rule }: { rule: Rule }) => {
+const WhyOfState = ({ rule }: { rule: Rule }) => {
   const [first] = rule.failing
   const why = [idleOf(rule), ...rule.warnings.slice(rule.failing.length)].filter(Boolean).join(' ')
   if (first === undefined || !rule.enabled) return <Text value={why} most={300} brief />

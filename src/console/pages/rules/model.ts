@@ -62,7 +62,7 @@ export const firstCondition = (targetType: string): JsonObject => ({
 
 const FIRST_NAMES: Partial<Record<Kind, string>> = { event: 'event', call: 'method', tx: 'from', log: 'address' }
 
-export const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text)
+export const isWholeAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text)
 
 export const emptyAction = (type = DEFAULT_RECEIVER): JsonObject => ({
   type,

@@ -10,7 +10,7 @@ import { JsonView } from '../../parts/json-view.tsx'
 import { type KnownAddress, useKnown } from '../../parts/names.ts'
 import { Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
 import { faultsOf, previewTest, simulateRule } from './api.ts'
-import { isComplete, roleOf, rowsOf } from './condition-rows.ts'
+import { isComplete, roleOf, toRuleLines } from './condition-rows.ts'
 import { emptyAction, putConfig, type RuleFault, ruleNetwork, withMember } from './model.ts'
 import { Warnings } from './rule.tsx'
 
@@ -31,7 +31,7 @@ interface Previewed extends AskState<Simulation> {
 export const usePreview = (draft: JsonObject): Previewed => {
   const [blocks, setBlocks] = useState('1000')
   const conditions = listAt(draft, 'config.targetMap')
-  const isWhole = conditions.length > 0 && rowsOf(conditions).every(isComplete)
+  const isWhole = conditions.length > 0 && toRuleLines(conditions).every(isComplete)
   const body = isWhole ? stringifyJson(bodyOf(draft, Number(blocks))) : undefined
   const settled = useSettled(body, SETTLED_MS)
   const asked = useAsk(settled, signal => simulateRule(parseJson(settled!) as JsonObject, signal))
@@ -126,7 +126,7 @@ const Said = ({ source }: { source: SearchHit['_source'] }) => {
   const token = useKnown(textAt(source, 'address') ?? textAt(source, 'to') ?? '')
   const raw = textAt(source, 'str') ?? textAt(source, 'method') ?? textAt(source, 'name') ?? ''
   const name = textAt(source, 'event') ?? textAt(source, 'method')
-  const args = listAt(source, 'args').map(it => argumentText(it, token))
+  const args = listAt(source, 'args').map(it => previewedArgument(it, token))
   const said =
     name === undefined || args.length === 0 || args.includes(undefined)
       ? raw.replace(/0x[0-9a-f]{40,}/gi, shortHex)
@@ -138,7 +138,7 @@ const Said = ({ source }: { source: SearchHit['_source'] }) => {
   )
 }
 
-const argumentText = (argument: Json, token: KnownAddress | undefined): string | undefined => {
+const previewedArgument = (argument: Json, token: KnownAddress | undefined): string | undefined => {
   const [name, hex, type = ''] = ['name', 'value.hex', 'value.type'].map(path => textAt(argument, path))
   if (name === undefined || hex === undefined) return undefined
   if (type === 'address') return `${name}=${shortHex(hex)}`

@@ -2,13 +2,13 @@ import type { JsonObject } from '../../api/json.ts'
 import { askSuggestions } from '../../api/suggest.ts'
 import { type Attribute, getAttributes } from './api.ts'
 import { leave, type RuleConditions, readConditions } from './from-query.ts'
-import { emptyRule, firstCondition, isAddress, putConfig, TARGETS } from './model.ts'
+import { emptyRule, firstCondition, isWholeAddress, putConfig, TARGETS } from './model.ts'
 
 /** A new rule that means what a search means, and sentences about what it cannot say. */
 export const ruleFrom = async (network: string, asked: readonly string[], text: string, signal: AbortSignal) => {
   const taken = readConditions(text)
   for (const word of taken.words) await takeWord(network, word, taken, signal)
-  const fitTo = async ({ kind }: Target) =>
+  const fitTo = async ({ kind }: RuleTarget) =>
     taken.conditions.length === 0
       ? []
       : conditionsFor(taken, await getAttributes(network, kind, signal).catch(() => []))
@@ -25,11 +25,11 @@ export const ruleFrom = async (network: string, asked: readonly string[], text: 
   }
 }
 
-type Target = (typeof TARGETS)[number]
+type RuleTarget = (typeof TARGETS)[number]
 
 const fittingTargets = async (
-  targets: readonly Target[],
-  fitTo: (target: Target) => Promise<JsonObject[] | undefined>,
+  targets: readonly RuleTarget[],
+  fitTo: (target: RuleTarget) => Promise<JsonObject[] | undefined>,
 ) => {
   const tried = await Promise.all(targets.map(async target => ({ target, conditions: await fitTo(target) })))
   return tried.flatMap(({ target, conditions }) => (conditions ? [{ target, conditions }] : []))
@@ -58,8 +58,9 @@ const takeWord = async (network: string, word: string, taken: RuleConditions, si
       ...(found.address ? { name: 'address', value: found.address } : { name: found.kind, value: found.text }),
       operator: 'Equals',
     })
-  else if (isAddress(word)) taken.conditions.push({ name: 'from', operator: 'Equals', value: word })
+  else if (isWholeAddress(word)) taken.conditions.push({ name: 'from', operator: 'Equals', value: word })
   else leave(`The text “${word}”`, taken)
   const { name } = taken.conditions.at(-1) ?? {}
-  if (isAddress(word)) taken.left.push(`The search finds ${word} in any field, the rule only in “${String(name)}”.`)
+  if (isWholeAddress(word))
+    taken.left.push(`The search finds ${word} in any field, the rule only in “${String(name)}”.`)
 }

@@ -76,7 +76,7 @@ export const RulePageAnswer = ({ id }: { id: string }) => {
           <Text value={description} />
         </p>
       )}
-      <TestResult {...test} />
+      <TestOutcome {...test} />
       <AlertCountsSection id={rule.id} />
       <Tabs
         label="About the rule"
@@ -204,7 +204,7 @@ const cancelled = (number: unknown): string =>
   number === undefined || number === null ? '' : `Cancelled ${countText(Number(number), 'delivery', 'deliveries')}.`
 
 /** What each receiver answered to a test. */
-const TestResult = ({ data: answer, error, busy }: TestAction) => (
+const TestOutcome = ({ data: answer, error, busy }: TestAction) => (
   <div role="status" class="test">
     {busy && <Busy label="Sending the test" />}
     {error !== undefined && <Fault title="The test failed" error={error} />}

@@ -3,16 +3,16 @@ import { type Json, type JsonObject, listAt } from '../../api/json.ts'
 import { coinOf, countText } from '../../parts/format.ts'
 import { useKnown } from '../../parts/names.ts'
 import { Hash, NetworkContext, Text } from '../../parts/text.tsx'
-import { type ConditionRow, plainName, type Role, roleOf, rowsOf } from './condition-rows.ts'
-import { isAddress, OPERATOR_PHRASES, receiverOf, ruleNetwork, TARGETS, targetOf } from './model.ts'
+import { type ConditionRole, plainName, type RuleLine, roleOf, toRuleLines } from './condition-rows.ts'
+import { isWholeAddress, OPERATOR_PHRASES, receiverOf, ruleNetwork, TARGETS, targetOf } from './model.ts'
 
 const SHOWN_VALUES = 3
 
 /** The rule as people say it. */
 export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
   const network = ruleNetwork(rule)
-  const rows = rowsOf(listAt(rule, 'config.targetMap')).filter(it => valuesOf(it).length > 0)
-  const of = (role: Role) => rows.filter(it => sayableRole(it) === role)
+  const rows = toRuleLines(listAt(rule, 'config.targetMap')).filter(it => operandsOf(it).length > 0)
+  const of = (role: ConditionRole) => rows.filter(it => sayableRole(it) === role)
   const target = TARGETS.find(({ type }) => type === targetOf(rule))
   const [contracts, names] = [of('contract'), of('what')]
   const noun = target?.type === 'Event' && names.length > 0 ? '' : (target?.noun ?? 'document')
@@ -28,18 +28,18 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
           <Text value={receivers.join(' and ')} most={120} brief />
         )}{' '}
         of each
-        <Values of={contracts} />
-        <Values of={names} />
+        <SaidValues of={contracts} />
+        <SaidValues of={names} />
         {noun && ` ${noun}`}
         {of('amount').map((row, i) => (
-          <AmountOf key={i} row={row} token={contracts.flatMap(valuesOf)} next={i > 0} />
+          <AmountOf key={i} row={row} token={contracts.flatMap(operandsOf)} next={i > 0} />
         ))}
         {(['sender', 'receiver'] as const).map(
           role =>
             of(role).length > 0 && (
               <span key={role}>
                 {role === 'sender' ? ' from' : ' to'}
-                <Values of={of(role)} />
+                <SaidValues of={of(role)} />
               </span>
             ),
         )}
@@ -47,7 +47,7 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
           <span key={i}>
             {i === 0 ? ' whose ' : ' and whose '}
             <Text value={plainName(row.names)} most={60} brief /> {phraseOf(row)}
-            <Values of={[row]} />
+            <SaidValues of={[row]} />
             {row.rest.useScaledValue === true && ' in units of the token'}
           </span>
         ))}{' '}
@@ -64,20 +64,20 @@ const firesWhen = (confirmations: Json): string => {
   return `once its block is ${String(confirmations)}`
 }
 
-const valuesOf = ({ rest: { value } }: ConditionRow): string[] =>
+const operandsOf = ({ rest: { value } }: RuleLine): string[] =>
   (Array.isArray(value) ? value : [value]).filter(it => it !== undefined && it !== null && it !== '').map(String)
 
-const phraseOf = ({ rest: { operator } }: ConditionRow): string =>
+const phraseOf = ({ rest: { operator } }: RuleLine): string =>
   OPERATOR_PHRASES[operator as keyof typeof OPERATOR_PHRASES] ?? String(operator)
 
 /** Roles have words of their own where the operator fits. */
-const sayableRole = (row: ConditionRow): Role | undefined => {
+const sayableRole = (row: RuleLine): ConditionRole | undefined => {
   const role = roleOf(row)
   return role === 'amount' || String(row.rest.operator).startsWith('Equals') ? role : undefined
 }
 
-const Values = ({ of }: { of: readonly ConditionRow[] }) => {
-  const values = of.flatMap(valuesOf)
+const SaidValues = ({ of }: { of: readonly RuleLine[] }) => {
+  const values = of.flatMap(operandsOf)
   const shown = values.slice(0, SHOWN_VALUES)
   if (values.length === 0) return null
   return (
@@ -86,7 +86,11 @@ const Values = ({ of }: { of: readonly ConditionRow[] }) => {
       {shown.map((value, i) => (
         <span key={i}>
           {i > 0 && (i === values.length - 1 ? ' or ' : ', ')}
-          {isAddress(value) ? <Named address={value} /> : <Text value={digitsOf(value)} most={80} brief />}
+          {isWholeAddress(value) ? (
+            <SaidAddress address={value} />
+          ) : (
+            <Text value={readableDigits(value)} most={80} brief />
+          )}
         </span>
       ))}
       {values.length > SHOWN_VALUES && ` or ${values.length - SHOWN_VALUES} more`}
@@ -95,15 +99,15 @@ const Values = ({ of }: { of: readonly ConditionRow[] }) => {
 }
 
 /** Groups the digits of a long integer. */
-const digitsOf = (value: string): string => (/^\d{4,77}$/.test(value) ? BigInt(value).toLocaleString() : value)
+const readableDigits = (value: string): string => (/^\d{4,77}$/.test(value) ? BigInt(value).toLocaleString() : value)
 
-const Named = ({ address }: { address: string }) => {
+const SaidAddress = ({ address }: { address: string }) => {
   const known = useKnown(address)
   return <Hash value={address} name={known?.symbol ?? known?.name} brief />
 }
 
 /** In coins, in units of the token, or as it is. */
-const AmountOf = ({ row, token, next }: { row: ConditionRow; token: readonly string[]; next: boolean }) => {
+const AmountOf = ({ row, token, next }: { row: RuleLine; token: readonly string[]; next: boolean }) => {
   const known = useKnown(token.length === 1 ? token[0]! : '')
   const coin = coinOf(useContext(NetworkContext)) ?? 'coins'
   const units = row.rest.useScaledValue === true ? (known?.symbol ?? 'units of the token') : 'of the smallest unit'
@@ -111,7 +115,7 @@ const AmountOf = ({ row, token, next }: { row: ConditionRow; token: readonly str
     <>
       {next ? ' and ' : ' of '}
       {phraseOf(row).replace(/^is ?/, '')}
-      <Values of={[row]} /> <Text value={row.names[0] === 'value.coin' ? coin : units} most={20} brief />
+      <SaidValues of={[row]} /> <Text value={row.names[0] === 'value.coin' ? coin : units} most={20} brief />
     </>
   )
 }
