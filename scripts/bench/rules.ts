@@ -11,7 +11,7 @@ import { asJson } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
 import { type BlockEntities, createMatcher, type Matcher } from '../../src/rules/matcher.ts'
-import type { RuleCondition, RuleConfig, StoredRule, TargetType } from '../../src/rules/rule.ts'
+import type { NamedCondition, RuleCondition, RuleConfig, StoredRule, TargetType } from '../../src/rules/rule.ts'
 import { runMain, wholeNumber } from '../lib/flags.ts'
 import { createRandom, type Random } from '../lib/random.ts'
 import { count, fixed, megabytes, showTimes, type Times, timesOf } from '../lib/table.ts'
@@ -55,6 +55,7 @@ export interface Options {
 export interface RulesResults {
   mixed: RulesMeasured[]
   hot: RulesMeasured
+  either: RulesMeasured
 }
 
 export const benchRules = ({ rules, blocks, seed }: Options): RulesResults => {
@@ -77,7 +78,13 @@ export const benchRules = ({ rules, blocks, seed }: Options): RulesResults => {
     raws,
     open,
   )
-  return { mixed, hot }
+  random.seek(seed, 77, 3, 0)
+  const either = measure(
+    Array.from({ length: Math.ceil(most / 5) }, (_, i) => eitherRule(i + 1, random, pool)),
+    raws,
+    open,
+  )
+  return { mixed, hot, either }
 }
 
 type Opener = (raw: RawBlock) => BlockEntities
@@ -201,8 +208,8 @@ const ruleOf = (id: number, targetType: TargetType, targetMap: RuleCondition[]):
   }
 }
 
-const equals = (name: string, value: string): RuleCondition => ({ name, operator: 'Equals', value })
-const inspect = (name: string, condition: RuleCondition): RuleCondition => ({
+const equals = (name: string, value: string): NamedCondition => ({ name, operator: 'Equals', value })
+const inspect = (name: string, condition: NamedCondition): RuleCondition => ({
   name: 'args',
   operator: 'Inspect',
   operatorParameters: [{ ...condition, name }],
@@ -305,11 +312,31 @@ const hotRule = (id: number, random: Random): StoredRule =>
     }),
   ])
 
-export const rowsOfRules = ({ mixed, hot }: RulesResults): Row[] => {
+/** Transfers into or out of one of some wallets, but not between a pair of them. */
+const eitherRule = (id: number, random: Random, { accounts }: Pool): StoredRule => {
+  const wallets = Array.from({ length: 2 }, () =>
+    random.unit() < 0.002 ? accounts[random.below(accounts.length)]! : `0x${random.word().slice(0, 40)}`,
+  )
+  const isOne = (name: string): NamedCondition => ({ name, operator: 'Equals any (ignore case)', value: wallets })
+  return ruleOf(id, 'Event', [
+    equals('event', 'Transfer'),
+    {
+      name: 'args',
+      operator: 'Inspect',
+      operatorParameters: [
+        { operator: 'Or', operatorParameters: [isOne('from'), isOne('to')] },
+        { operator: 'Not', operatorParameters: [{ name: 'from', operator: 'Equals', value: wallets[0]! }] },
+      ],
+    },
+  ])
+}
+
+export const rowsOfRules = ({ mixed, hot, either }: RulesResults): Row[] => {
   const thousand = mixed.find(({ rules }) => rules === 1_000)
   return [
     ...mixed.flatMap(measured => rowsOfCount('rules of all shapes', measured, 5, thousand)),
     ...rowsOfCount('amounts of one token', hot, 1, undefined),
+    ...rowsOfCount('alternatives with exceptions', either, 5, undefined),
   ]
 }
 

@@ -17,7 +17,14 @@ import {
   quotedList,
   reportExpected,
 } from './input.ts'
-import { RULE_OPERATORS, type RuleCondition, type RuleOperator, type TargetType } from './rule.ts'
+import {
+  LOGIC_OPERATORS,
+  type LogicCondition,
+  RULE_OPERATORS,
+  type RuleCondition,
+  type RuleOperator,
+  type TargetType,
+} from './rule.ts'
 import { unsatisfiableTest } from './unsatisfiable.ts'
 
 /** Checks a rule's `targetMap`. `target` is undefined if it is faulty. */
@@ -33,7 +40,8 @@ export const checkConditions = (
   if (over.length > 0) return
   const targets = [...checkList(place, { of: 'conditions', min: 1, max: 10 })]
   const typesAt = target && argumentTypesOf({ targetType: target, targetMap: place.value as RuleCondition[] }, abis)
-  for (const it of targets) checkCondition(it, 1, { target, steps: [], scaled: false, limits, isKept, typesAt })
+  for (const it of targets)
+    checkCondition(it, 1, { target, steps: [], scaled: false, logic: [], limits, isKept, typesAt })
   checkDistinct(targets)
 }
 
@@ -41,7 +49,7 @@ export const checkConditions = (
 const countRuleConditions = (targetMap: unknown): { ruleConditions: number; ruleValues: number } => {
   const counts = { ruleConditions: 0, ruleValues: 0 }
   let level = elementsOrNone(targetMap)
-  for (let depth = 1; depth <= 3 && level.length > 0; depth++) {
+  for (let depth = 1; depth <= 3 + MAX_LOGIC && level.length > 0; depth++) {
     counts.ruleConditions += level.length
     const records = level.filter(isRecord)
     for (const { value } of records) counts.ruleValues += elementsOrNone(value).length
@@ -57,6 +65,8 @@ interface ConditionContext {
   target: TargetType | undefined
   steps: readonly string[]
   scaled: boolean
+  /** The operators of logic around it. */
+  logic: readonly LogicCondition['operator'][]
   limits: Limits
   /** Stored conditions are not refused for values that never match. */
   isKept: boolean
@@ -70,10 +80,11 @@ const WITH_LIST: readonly (RuleOperator | undefined)[] = ['Equals any', 'Equals 
 const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
 
 const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionContext) => {
-  const { target, steps, limits, isKept, typesAt } = around
+  const { target, steps, logic, limits, isKept, typesAt } = around
+  const logical = LOGIC_OPERATORS.find(it => isRecord(place.value) && it === place.value.operator)
+  if (logical !== undefined) return checkLogic(place, logical, level, around)
   const known = level === 2 ? SECOND_LEVEL_MEMBERS : CONDITION_MEMBERS
   if (!checkObject(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
-  if (place.member('operator').value === 'Or') return place.member('operator').fault(NO_OR)
   const name = checkFilled(place.member('name'))
   checkByteLength(place.member('name'), 'ruleValue', limits)
   const operator = operatorAt(place.member('operator'), level)
@@ -88,8 +99,8 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   // An unknown attribute hides the faults inside.
   const inside = unknown === undefined && name !== undefined
   const way: ConditionContext = inside
-    ? { target, steps: [...steps, name], scaled, limits, isKept, typesAt }
-    : { target: undefined, steps: [], scaled, limits, isKept, typesAt }
+    ? { target, steps: [...steps, name], scaled, logic, limits, isKept, typesAt }
+    : { target: undefined, steps: [], scaled, logic, limits, isKept, typesAt }
   const inner = place.member('operatorParameters')
   const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
   if (inspects && level !== 3) {
@@ -108,20 +119,50 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   if (complaint !== undefined) place.member('name').fault(complaint)
   // Scaled values were checked above.
   else if (operator !== undefined && !isKept && typesAt && !scaled)
-    possibleAt(place.member('value'), unsatisfiableTest(way.target, way.steps, operator, typesAt))
+    possibleAt(
+      place.member('value'),
+      unsatisfiableTest(way.target, way.steps, operator, typesAt),
+      WITHOUT_EFFECT[logic.at(-1) ?? 'none'],
+    )
 }
 
 /** Refuses values that never match, or would be compared as text. */
-const possibleAt = (place: InputPlace, impossible: ReturnType<typeof unsatisfiableTest>) => {
+const possibleAt = (place: InputPlace, impossible: ReturnType<typeof unsatisfiableTest>, effect: string) => {
   const found = (value: unknown) => (typeof value === 'string' ? impossible(value) : undefined)
   for (const it of found(place.value) ? [place] : elementsUnlike(place, value => found(value) === undefined)) {
     const { must, remedy, asText } = found(it.value)!
-    reportExpected(it, must, asText ? remedy : `${remedy} Nothing would ever match.`.trim())
+    reportExpected(it, must, asText ? remedy : `${remedy} ${effect}`.trim())
   }
 }
 
-const NO_OR =
-  '"Or" is not supported: use "Equals any" for several values of an attribute, or a rule for each alternative.'
+/** What a condition does that never holds, by the operator around it. */
+const WITHOUT_EFFECT = {
+  none: 'Nothing would ever match.',
+  Or: 'The alternative would never hold.',
+  Not: 'It would exclude nothing.',
+}
+
+/** `Or` and `Not` inside each other. */
+const MAX_LOGIC = 5
+
+const checkLogic = (
+  place: InputPlace,
+  operator: LogicCondition['operator'],
+  level: 1 | 2 | 3,
+  around: ConditionContext,
+) => {
+  const named = { name: `"${operator}" has no name: name what its conditions compare.` }
+  const elsewhere = { ...named, value: `"${operator}" compares nothing itself: it has operatorParameters.` }
+  const tolerated = ['name', 'value'].filter(it => (place.member(it).value ?? null) === null)
+  checkObject(place, { what: `"${operator}"`, known: LOGIC_MEMBERS, tolerated, elsewhere })
+  const logic = [...around.logic, operator]
+  if (logic.length > MAX_LOGIC)
+    return place.fault(`"Or" and "Not" are nested more than ${MAX_LOGIC} deep: make it flatter.`)
+  for (const it of checkList(place.member('operatorParameters'), { of: 'conditions', min: 1 }))
+    checkCondition(it, level, { ...around, logic })
+}
+
+const LOGIC_MEMBERS = ['operator', 'operatorParameters'] as const
 
 const ELSEWHERE = {
   useScaledValue:
@@ -129,8 +170,11 @@ const ELSEWHERE = {
 }
 
 const operatorAt = (place: InputPlace, level: 1 | 2 | 3): RuleOperator | undefined => {
-  if (level < 3) return checkOneOf(place, RULE_OPERATORS, 'an operator')
-  if (place.value !== 'Inspect') return checkOneOf(place, COMPARING_OPERATORS, 'an operator')
+  // Those of logic were checked before.
+  if (level < 3) return checkOneOf(place, [...RULE_OPERATORS, ...LOGIC_OPERATORS], 'an operator') as RuleOperator
+  if (place.value !== 'Inspect')
+    return checkOneOf(place, [...COMPARING_OPERATORS, ...LOGIC_OPERATORS], 'an operator') as typeof place.value &
+      Exclude<RuleOperator, 'Inspect'>
   return reportExpected(place, 'another operator', 'The third level is the last: it compares.')
 }
 

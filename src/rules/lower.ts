@@ -1,13 +1,19 @@
 import type { Kind } from '../mapping/index.ts'
 import type { CompareNode, Node } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
-import { andNode } from '../query/simplify.ts'
+import { andNode, notNode, orNode } from '../query/simplify.ts'
 import { attributeSteps } from './attributes.ts'
 import { hintOf } from './prefilter.ts'
-import { type RuleCondition, type RuleConfig, type RuleOperator, TARGET_KINDS } from './rule.ts'
+import { isLogic, type RuleCondition, type RuleConfig, type RuleOperator, TARGET_KINDS } from './rule.ts'
+
+/** A condition of a rule, or several of which all, one or not one must hold. */
+export type ConditionNode =
+  | CompareNode
+  | { readonly op: 'and' | 'or'; readonly of: readonly ConditionNode[] }
+  | { readonly op: 'not'; readonly of: ConditionNode }
 
 /** All conditions of a rule. */
-export const lowerConditions = ({ targetType, targetMap }: RuleConfig): CompareNode[] => {
+export const lowerConditions = ({ targetType, targetMap }: RuleConfig): ConditionNode[] => {
   const kind = TARGET_KINDS[targetType]
   const conditions = targetMap.flatMap(condition => flattenCondition(kind, [], false, condition))
   return targetType === 'Method' ? [...conditions, TOP_LEVEL] : conditions
@@ -29,7 +35,15 @@ const flattenCondition = (
   around: readonly string[],
   scaled: boolean,
   condition: RuleCondition,
-): CompareNode[] => {
+): ConditionNode[] => {
+  if (isLogic(condition)) {
+    const of = condition.operatorParameters.map(inner =>
+      joinConditions('and', flattenCondition(kind, around, scaled, inner)),
+    )
+    const one = joinConditions('or', of)
+    const node = condition.operator === 'Or' ? one : negation(one)
+    return node.op === 'and' ? [...node.of] : [node]
+  }
   const { name, operator, value, useScaledValue, operatorParameters } = condition
   const names = [...around, name]
   const isScaled = scaled || useScaledValue === true
@@ -48,6 +62,37 @@ const flattenCondition = (
   ]
 }
 
+const joinConditions = (op: 'and' | 'or', of: readonly ConditionNode[]): ConditionNode => {
+  const all = of.flatMap(inner => (inner.op === op ? inner.of : [inner]))
+  const flat = op === 'or' ? withEqualsJoined(all) : all
+  return flat.length === 1 ? flat[0]! : Object.freeze({ op, of: Object.freeze(flat) })
+}
+
+/** Equalities of one attribute as one with several operands, which is looked up. */
+const withEqualsJoined = (nodes: readonly ConditionNode[]): ConditionNode[] => {
+  const places = new Map<string, number>()
+  const joined: ConditionNode[] = []
+  for (const node of nodes) {
+    const name =
+      node.op === 'compare' && node.how === 'equal' ? JSON.stringify([node.steps, node.ignoreCase, node.scaled]) : ''
+    const before = joined[places.get(name) ?? -1]
+    if (node.op === 'compare' && before?.op === 'compare')
+      joined[places.get(name)!] = Object.freeze({ ...before, operands: [...before.operands, ...node.operands] })
+    else {
+      if (name !== '') places.set(name, joined.length)
+      joined.push(node)
+    }
+  }
+  return joined
+}
+
+/** Not below what is negated twice, which the matcher finds by its keys then. */
+const negation = (node: ConditionNode): ConditionNode => {
+  if (node.op === 'not') return node.of
+  if (node.op === 'or' && node.of.some(({ op }) => op === 'not')) return joinConditions('and', node.of.map(negation))
+  return Object.freeze({ op: 'not', of: node })
+}
+
 export const OPERATOR_MEANINGS = {
   Greater: { how: 'greater', ignoreCase: false },
   'Greater or Equal': { how: 'greaterOrEqual', ignoreCase: false },
@@ -60,10 +105,20 @@ export const OPERATOR_MEANINGS = {
 } as const satisfies Record<Exclude<RuleOperator, 'Inspect'>, Pick<CompareNode, 'how' | 'ignoreCase'>>
 
 /** A query for the conditions. A hint precedes its condition, or replaces it if it is exact. */
-export const toQuery = (kind: Kind, conditions: readonly CompareNode[]): Node =>
-  andNode(
-    conditions.flatMap((condition): Node[] => {
+export const toQuery = (kind: Kind, conditions: readonly ConditionNode[]): Node =>
+  andNode(conditions.map(condition => queryOfCondition(kind, condition)))
+
+const queryOfCondition = (kind: Kind, condition: ConditionNode): Node => {
+  switch (condition.op) {
+    case 'and':
+      return toQuery(kind, condition.of)
+    case 'or':
+      return orNode(condition.of.map(inner => queryOfCondition(kind, inner)))
+    case 'not':
+      return notNode(queryOfCondition(kind, condition.of))
+    case 'compare': {
       const { node, exact } = hintOf(kind, condition)
-      return exact ? [node] : [node, condition]
-    }),
-  )
+      return exact ? node : andNode([node, condition])
+    }
+  }
+}

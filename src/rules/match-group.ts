@@ -1,7 +1,7 @@
 import { type CompareNode, compareValues } from '../query/ast.ts'
 import { type ComparedValue, compileTest } from '../query/compare.ts'
 import { compareExact } from '../query/exact.ts'
-import { type Entity, type EntityKeys, type EntityValues, entityValues } from './entities.ts'
+import { type Entity, type EntityKeys, type EntityValues, emitterOf, entityValues } from './entities.ts'
 import { keyOfText } from './match-keys.ts'
 import { createMatchTable } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
@@ -13,7 +13,7 @@ export interface MatchedAttribute {
   /** Whether it depends on the decimals of the emitting token. */
   readonly scaled: boolean
   readonly source: EntityValues
-  /** Groups by the keys of their `key` condition on it. */
+  /** Groups by the keys of their comparisons on it. */
   readonly table: ReturnType<typeof createMatchTable<RuleGroup>>
   uses: number
   /** Stamp of the entity that `faces` were read from. */
@@ -57,7 +57,17 @@ export const attributeKeys = (attribute: MatchedAttribute, entity: Entity): Enti
 }
 
 /** One condition of any number of rules. */
-export interface SharedCondition {
+export type SharedCondition = SharedComparison | SharedLogic
+
+export interface SharedLogic {
+  readonly op: 'and' | 'or' | 'not'
+  readonly name: string
+  readonly of: readonly SharedCondition[]
+  uses: number
+}
+
+export interface SharedComparison {
+  readonly op: 'compare'
   readonly name: string
   readonly attribute: MatchedAttribute
   readonly node: CompareNode
@@ -68,14 +78,36 @@ export interface SharedCondition {
 }
 
 /** Scaled amounts have no keys: they may wait for decimals. */
-export const hasKeys = ({ node }: SharedCondition): boolean => node.how === 'equal' && !isScaled(node)
+export const hasKeys = ({ node }: SharedComparison): boolean => node.how === 'equal' && !isScaled(node)
 
-export const keysOfCondition = ({ node }: SharedCondition): string[] => [
+export const keysOfCondition = ({ node }: SharedComparison): string[] => [
   ...new Set(node.operands.map(({ text }) => keyOfText(text))),
 ]
 
+/** Whether it holds; undefined if decimals decide that, which are not known yet. */
+export const judgeCondition = (condition: SharedCondition, entity: Entity): boolean | undefined => {
+  if (condition.op === 'compare')
+    return comparisonHolds(condition, entity) || (waitsForDecimals(condition.attribute, entity) ? undefined : false)
+  const decisive = condition.op !== 'and'
+  let isOpen = false
+  for (const inner of condition.of) {
+    const verdict = judgeCondition(inner, entity)
+    if (verdict === decisive) return condition.op === 'or'
+    isOpen ||= verdict === undefined
+  }
+  return isOpen ? undefined : condition.op !== 'or'
+}
+
+/** Whether only unknown decimals are missing for a value. */
+export const waitsForDecimals = (attribute: MatchedAttribute, entity: Entity): boolean =>
+  attribute.scaled &&
+  entity.kind === 'event' &&
+  entity.block.undecided?.(emitterOf(entity.log!)) === true &&
+  attributeFaces(attribute, entity).length === 0 &&
+  attribute.source.needsDecimals(entity)
+
 /** Keys are compared first; only if they are equal, values are compared exactly. */
-export const conditionHolds = (condition: SharedCondition, entity: Entity): boolean => {
+const comparisonHolds = (condition: SharedComparison, entity: Entity): boolean => {
   const { attribute } = condition
   if (hasKeys(condition)) {
     if (condition.keys === undefined) {
@@ -117,8 +149,8 @@ export interface RuleGroup {
   /** Cheap ones first, except that conditions of wide rules move to the front when they fail. */
   readonly conditions: SharedCondition[]
   readonly bound: GroupBound | undefined
-  /** Condition whose keys find the group; a group without one is tried for every entity. */
-  key: SharedCondition | undefined
+  /** Comparisons whose keys find the group, one of which always holds; without them it is tried for every entity. */
+  keys: readonly SharedComparison[]
   live: number
   /** With a bound, only members with numeric operands, by number. */
   readonly members: OrderedMembers

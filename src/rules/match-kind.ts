@@ -1,24 +1,26 @@
 import type { CompareNode } from '../query/ast.ts'
 import { type Entity, emitterOf } from './entities.ts'
+import type { ConditionNode } from './lower.ts'
 import {
   addRule,
-  attributeFaces,
   attributeKeys,
-  conditionHolds,
   createAttribute,
   createOrdered,
   dropRule,
   type GroupMember,
   hasKeys,
   isScaled,
+  judgeCondition,
   keysOfCondition,
   type MatchedAttribute,
   type RuleGroup,
+  type SharedComparison,
   type SharedCondition,
   visitPassing,
+  waitsForDecimals,
 } from './match-group.ts'
 import { frequencyOf, keyOfText } from './match-keys.ts'
-import { type GroupChoice, nameOfAttribute, type RuleShape, ruleShape } from './match-shape.ts'
+import { conditionName, type GroupChoice, nameOfAttribute, type RuleShape, ruleShape } from './match-shape.ts'
 import { createProbedAttributes } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
@@ -59,18 +61,18 @@ export const createKindMatcher = () => {
         how: bound.how,
         numeric: bound.operands[0]!.number !== undefined,
       },
-      key: undefined,
+      keys: [],
       live: 0,
       members: createOrdered(),
       texts: undefined,
       tried: 0,
     }
-    group.key = chooseKey(group)
-    if (group.key === undefined) loose.add(group)
-    else {
-      const { attribute } = group.key
+    group.keys = chooseKeys(group.conditions)?.of ?? []
+    if (group.keys.length === 0) loose.add(group)
+    for (const condition of group.keys) {
+      const { attribute } = condition
       if (attribute.table.size === 0) probed.add(attribute)
-      for (const key of keysOfCondition(group.key)) attribute.table.add(key, group)
+      for (const key of keysOfCondition(condition)) attribute.table.add(key, group)
     }
     groups.set(name, group)
     return group
@@ -78,10 +80,10 @@ export const createKindMatcher = () => {
 
   const dropGroup = (group: RuleGroup) => {
     groups.delete(group.name)
-    if (group.key === undefined) loose.delete(group)
-    else {
-      const { attribute } = group.key
-      for (const key of keysOfCondition(group.key)) attribute.table.remove(key, group)
+    if (group.keys.length === 0) loose.delete(group)
+    for (const condition of group.keys) {
+      const { attribute } = condition
+      for (const key of keysOfCondition(condition)) attribute.table.remove(key, group)
       if (attribute.table.size === 0) probed.remove(attribute)
     }
     for (const condition of group.conditions) conditions.release(condition)
@@ -102,9 +104,9 @@ export const createKindMatcher = () => {
     const { conditions } = group
     for (let i = 0; i < conditions.length; i++) {
       const condition = conditions[i]!
-      if (conditionHolds(condition, entity)) continue
-      if (waitsForDecimals(condition.attribute, entity)) {
-        waits = true
+      const verdict = judgeCondition(condition, entity)
+      if (verdict !== false) {
+        waits ||= verdict === undefined
         continue
       }
       // A failed condition is likely to fail again: wide rules test it first from now on.
@@ -133,7 +135,7 @@ export const createKindMatcher = () => {
     get size(): number {
       return size
     },
-    add(rule: StoredRule, nodes: readonly CompareNode[]): GroupMember {
+    add(rule: StoredRule, nodes: readonly ConditionNode[]): GroupMember {
       const shape = ruleShape(nodes)
       choices.count(shape, 1)
       const choice = choices.best(shape)
@@ -143,7 +145,7 @@ export const createKindMatcher = () => {
       size++
       return member
     },
-    remove(member: GroupMember, nodes: readonly CompareNode[]) {
+    remove(member: GroupMember, nodes: readonly ConditionNode[]) {
       const { group } = member
       choices.count(ruleShape(nodes), -1)
       dropRule(group, member)
@@ -171,7 +173,8 @@ export const createKindMatcher = () => {
           else if (keys !== undefined) for (const key of keys) attribute.table.forEach(key, tried)
         } catch (error) {
           broken.add(attribute)
-          for (const group of groups.values()) if (group.key?.attribute === attribute) failGroup(group, error, matching)
+          for (const group of groups.values())
+            if (group.keys.some(key => key.attribute === attribute)) failGroup(group, error, matching)
         }
       }
       probed.forEach(entity, probe)
@@ -203,23 +206,34 @@ const createConditions = () => {
     if (--attribute.uses === 0) attributes.delete(attribute.name)
   }
 
+  const create = (name: string, node: ConditionNode): SharedCondition => {
+    if (node.op === 'compare') {
+      const attribute = useAttribute(node)
+      return { op: 'compare', name, attribute, node, uses: 0, keys: undefined, test: undefined }
+    }
+    const of = (node.op === 'not' ? [node.of] : node.of).map(inner => use(conditionName(inner), inner))
+    return { op: node.op, name, of, uses: 0 }
+  }
+
+  const use = (name: string, node: ConditionNode): SharedCondition => {
+    const condition = conditions.get(name) ?? create(name, node)
+    conditions.set(name, condition)
+    condition.uses++
+    return condition
+  }
+
+  const release = (condition: SharedCondition) => {
+    if (--condition.uses > 0) return
+    conditions.delete(condition.name)
+    if (condition.op === 'compare') releaseAttribute(condition.attribute)
+    else condition.of.forEach(release)
+  }
+
   return {
     useAttribute,
     releaseAttribute,
-    use(name: string, node: CompareNode): SharedCondition {
-      let condition = conditions.get(name)
-      if (condition === undefined) {
-        condition = { name, attribute: useAttribute(node), node, uses: 0, keys: undefined, test: undefined }
-        conditions.set(name, condition)
-      }
-      condition.uses++
-      return condition
-    },
-    release(condition: SharedCondition) {
-      if (--condition.uses > 0) return
-      conditions.delete(condition.name)
-      releaseAttribute(condition.attribute)
-    },
+    use,
+    release,
   }
 }
 
@@ -260,28 +274,51 @@ const isSpent = (group: RuleGroup, { full, spent }: BlockMatching): boolean => {
 /** Conditions up to which a rule keeps the order of their cost. */
 const WIDE_RULE = 8
 
-/** The rarest equality, by its operands and the groups that have them as keys already. */
-const chooseKey = ({ conditions }: RuleGroup): SharedCondition | undefined => {
-  let chosen: SharedCondition | undefined
-  let least = Number.POSITIVE_INFINITY
+/** Comparisons with keys, one of which always holds, and about how often one does. */
+interface GroupKeys {
+  of: readonly SharedComparison[]
+  cost: number
+}
+
+/** The rarest equalities, by their operands and the groups that have them as keys already. */
+const chooseKeys = (conditions: readonly SharedCondition[]): GroupKeys | undefined => {
+  let chosen: GroupKeys | undefined
   for (const condition of conditions) {
-    if (!hasKeys(condition)) continue
-    let cost = 0
-    for (const { text } of condition.node.operands)
-      cost += frequencyOf(condition.node, text) * (1 + condition.attribute.table.count(keyOfText(text)))
-    if (cost < least) [chosen, least] = [condition, cost]
+    const keys = keysThatFind(condition)
+    if (keys !== undefined && keys.cost < (chosen?.cost ?? Number.POSITIVE_INFINITY)) chosen = keys
   }
   return chosen
 }
 
-/** Whether only unknown decimals are missing for a value. */
-const waitsForDecimals = (attribute: MatchedAttribute, entity: Entity): boolean =>
-  attribute.scaled &&
-  entity.kind === 'event' &&
-  entity.block.undecided?.(emitterOf(entity.log!)) === true &&
-  attributeFaces(attribute, entity).length === 0 &&
-  attribute.source.needsDecimals(entity)
+const keysThatFind = (condition: SharedCondition): GroupKeys | undefined => {
+  switch (condition.op) {
+    case 'not':
+      return undefined
+    case 'and':
+      return chooseKeys(condition.of)
+    case 'or': {
+      const each = condition.of.map(keysThatFind)
+      if (!each.every(keys => keys !== undefined)) return undefined
+      return { of: [...new Set(each.flatMap(({ of }) => of))], cost: each.reduce((sum, { cost }) => sum + cost, 0) }
+    }
+    case 'compare': {
+      if (!hasKeys(condition)) return undefined
+      const { node, attribute } = condition
+      let cost = 0
+      for (const { text } of node.operands)
+        cost += frequencyOf(node, text) * (1 + attribute.table.count(keyOfText(text)))
+      return { of: [condition], cost }
+    }
+  }
+}
 
 /** Conditions with keys first, amounts in whole tokens last. */
 const cheapestFirst = (a: SharedCondition, b: SharedCondition): number => costRank(a) - costRank(b)
-const costRank = (condition: SharedCondition): number => (isScaled(condition.node) ? 2 : hasKeys(condition) ? 0 : 1)
+const costRank = (condition: SharedCondition): number =>
+  condition.op !== 'compare'
+    ? Math.max(1, ...condition.of.map(costRank))
+    : isScaled(condition.node)
+      ? 2
+      : hasKeys(condition)
+        ? 0
+        : 1

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { CompareNode } from '../query/ast.ts'
+import type { ConditionNode } from './lower.ts'
 import { isScaled } from './match-group.ts'
 
 /** A rule's conditions by their sorted names, and the groups that it could be in. */
 export interface RuleShape {
-  nodes: ReadonlyMap<string, CompareNode>
+  nodes: ReadonlyMap<string, ConditionNode>
   choices: readonly GroupChoice[]
 }
 
@@ -17,7 +18,7 @@ export interface GroupChoice {
 /** Bounds of one rule that are considered: each costs a name as long as the rule. */
 const MAX_BOUNDS = 10
 
-export const ruleShape = (nodes: readonly CompareNode[]): RuleShape => {
+export const ruleShape = (nodes: readonly ConditionNode[]): RuleShape => {
   const named = new Map(nodes.map(node => [conditionName(node), node]))
   const inOrder = new Map([...named.keys()].sort().map(name => [name, named.get(name)!]))
   const bounds = [...inOrder.values()].filter(isBound).slice(0, MAX_BOUNDS)
@@ -26,13 +27,21 @@ export const ruleShape = (nodes: readonly CompareNode[]): RuleShape => {
 }
 
 /** Amounts in whole tokens have no keys: an equality of them is a bound. */
-const isBound = (node: CompareNode): boolean =>
-  node.operands.length === 1 && (node.how !== 'equal' || (isScaled(node) && node.operands[0]!.number !== undefined))
+const isBound = (node: ConditionNode): node is CompareNode =>
+  node.op === 'compare' &&
+  node.operands.length === 1 &&
+  (node.how !== 'equal' || (isScaled(node) && node.operands[0]!.number !== undefined))
 
 export const nameOfAttribute = ({ steps, scaled }: Pick<CompareNode, 'steps' | 'scaled'>): string =>
   `${JSON.stringify(steps)}${scaled ? 's' : ''}`
 
-const conditionName = (node: CompareNode): string =>
+export const conditionName = (node: ConditionNode): string => {
+  if (node.op === 'compare') return comparisonName(node)
+  const names = node.op === 'not' ? [conditionName(node.of)] : [...new Set(node.of.map(conditionName))].sort()
+  return shortName(`${node.op}(${names.join('\n')})`)
+}
+
+const comparisonName = (node: CompareNode): string =>
   `${nameOfAttribute(node)}${COMPARISON_SIGNS[node.how]}${node.ignoreCase ? 'i' : ''}${JSON.stringify(node.operands.map(({ text }) => text))}`
 
 const COMPARISON_SIGNS = {
@@ -50,9 +59,11 @@ const nameOfGroup = (nodes: RuleShape['nodes'], bound: CompareNode | undefined):
     names.push(
       `${nameOfAttribute(bound)}${COMPARISON_SIGNS[bound.how]}${bound.operands[0]!.number === undefined ? 'text' : 'number'}`,
     )
-  const name = names.join('\n')
-  return name.length <= MAX_GROUP_NAME ? name : createHash('sha256').update(name).digest('base64')
+  return shortName(names.join('\n'))
 }
 
+const shortName = (name: string): string =>
+  name.length <= MAX_SHAPE_NAME ? name : createHash('sha256').update(name).digest('base64')
+
 /** Longer names are hashed, which saves memory for wide rules. */
-const MAX_GROUP_NAME = 400
+const MAX_SHAPE_NAME = 400

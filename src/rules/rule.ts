@@ -30,8 +30,10 @@ export const RULE_OPERATORS = [
   'Inspect',
 ] as const
 export type RuleOperator = (typeof RULE_OPERATORS)[number]
+/** Of `Or` one condition holds, of `Not` none. */
+export const LOGIC_OPERATORS = ['Or', 'Not'] as const
 
-export interface RuleCondition {
+export interface NamedCondition {
   name: string
   operator: RuleOperator
   /** A list with the two `Equals any`, absent with `Inspect`. */
@@ -41,6 +43,19 @@ export interface RuleCondition {
   /** With `Inspect` only. */
   operatorParameters?: RuleCondition[] | null
 }
+
+/** Conditions of its level, of which one holds, or none. */
+export interface LogicCondition {
+  name?: undefined
+  operator: (typeof LOGIC_OPERATORS)[number]
+  value?: undefined
+  operatorParameters: RuleCondition[]
+}
+
+export type RuleCondition = NamedCondition | LogicCondition
+
+export const isLogic = (condition: RuleCondition): condition is LogicCondition =>
+  LOGIC_OPERATORS.some(operator => operator === condition.operator)
 
 export type PayloadItem =
   | { fieldType: 'Field'; fieldName: string; subPayloads?: null }

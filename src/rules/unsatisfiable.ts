@@ -10,7 +10,14 @@ import { attributeSteps } from './attributes.ts'
 import { quotedList } from './input.ts'
 import { OPERATOR_MEANINGS } from './lower.ts'
 import { type AttributeField, findAttributeField, hintOf } from './prefilter.ts'
-import { type RuleCondition, type RuleConfig, type RuleOperator, TARGET_KINDS, type TargetType } from './rule.ts'
+import {
+  isLogic,
+  type RuleCondition,
+  type RuleConfig,
+  type RuleOperator,
+  TARGET_KINDS,
+  type TargetType,
+} from './rule.ts'
 
 /** Requirement on a value, and what to write instead. */
 export interface Unsatisfiable {
@@ -113,7 +120,9 @@ const comparisonsIn = (
   conditions: readonly RuleCondition[],
   around: readonly string[],
 ): { names: string[]; operator: Exclude<RuleOperator, 'Inspect'>; value: RuleCondition['value'] }[] =>
-  conditions.flatMap(({ name, operator, value, operatorParameters }) => {
+  conditions.flatMap(condition => {
+    if (isLogic(condition)) return comparisonsIn(condition.operatorParameters, around)
+    const { name, operator, value, operatorParameters } = condition
     const names = [...around, name]
     return operator === 'Inspect' ? comparisonsIn(operatorParameters ?? [], names) : [{ names, operator, value }]
   })

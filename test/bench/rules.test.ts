@@ -8,17 +8,22 @@ import { TESTED_PROGRAM } from '../support/tested-program.ts'
 test('the benchmark of rules measures each number of them, and the hot key', () => {
   const results = benchRules({ rules: [10, 3_000], blocks: 4, seed: 3 })
   assert.deepEqual(
-    [...results.mixed, results.hot].map(({ rules }) => rules),
-    [10, 3_000, 3_000],
+    [...results.mixed, results.hot, results.either].map(({ rules }) => rules),
+    [10, 3_000, 3_000, 600],
   )
-  for (const { entities, block } of [...results.mixed, results.hot]) {
+  for (const { entities, block } of [...results.mixed, results.hot, results.either]) {
     assert.equal(block.runs, 4)
     assert.ok(entities > 1_000)
   }
   assert.ok(results.mixed[1]!.hits > 0, 'rules that find nothing show nothing')
   assert.deepEqual(
     rowsOfRules(results).map(({ name }) => name),
-    ['10 rules of all shapes', '3,000 rules of all shapes', '3,000 amounts of one token'].flatMap(name =>
+    [
+      '10 rules of all shapes',
+      '3,000 rules of all shapes',
+      '3,000 amounts of one token',
+      '600 alternatives with exceptions',
+    ].flatMap(name =>
       ['a block', 'an entity', 'hits', 'reading and indexing', 'memory', 'changing one'].map(
         what => `${name}: ${what}`,
       ),

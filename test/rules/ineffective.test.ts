@@ -85,15 +85,47 @@ test('tokens may have "#" in the place of a dot', () => {
   ])
 })
 
-test('what is not supported is refused by name', () => {
-  const or = { operator: 'Or', operatorParameters: [{ name: 'event', operator: 'Equals', value: 'x' }] }
-  const message =
-    '"Or" is not supported: use "Equals any" for several values of an attribute, or a rule for each alternative.'
-  const inArgs = { name: 'args', operator: 'Inspect', operatorParameters: [or] }
-  assert.deepEqual(checkRule(rule({ config: config({ targetMap: [or, inArgs] }) })).faults, [
-    { path: 'config.targetMap[0].operator', message },
-    { path: 'config.targetMap[1].operatorParameters[0].operator', message },
+const checked = (...targetMap: unknown[]) => checkRule(rule({ config: config({ targetMap }) })).faults
+const isEvent = { name: 'event', operator: 'Equals', value: 'x' }
+
+test('what Or and Not never have is refused by name', () => {
+  const or = { operator: 'Or', operatorParameters: [isEvent] }
+  const not = { operator: 'Not', operatorParameters: [or], name: null, value: null }
+  const inside = { name: 'to', operator: 'Equals', value: '1' }
+  const inArgs = { name: 'args', operator: 'Inspect', operatorParameters: [{ ...or, operatorParameters: [inside] }] }
+  assert.deepEqual(checked(or, not, inArgs), [])
+  assert.deepEqual(checked({ ...or, name: 'event' }, { ...or, value: 'x' }, { ...or, operatorParameters: [] }), [
+    { path: 'config.targetMap[0].name', message: '"Or" has no name: name what its conditions compare.' },
+    {
+      path: 'config.targetMap[1].value',
+      message: '"Or" compares nothing itself: it has operatorParameters.',
+    },
+    {
+      path: 'config.targetMap[2].operatorParameters',
+      message: 'operatorParameters must be a list of one or more conditions, not a list of 0.',
+    },
   ])
+  const deep = Array.from({ length: 6 }).reduce<object>(inner => ({ operator: 'Not', operatorParameters: [inner] }), or)
+  assert.deepEqual(
+    checked(deep).map(({ message }) => message),
+    ['"Or" and "Not" are nested more than 5 deep: make it flatter.'],
+  )
+})
+
+test('a value that nothing matches is refused below Or and Not, with what it does there', () => {
+  const address = { name: 'address', operator: 'Equals', value: '0x12' }
+  const below = (operator: string) => ({ operator, operatorParameters: [isEvent, address] })
+  assert.deepEqual(
+    checked(address, below('Or'), below('Not')).map(({ path, message }) => [path, message.split('. ').at(-1)]),
+    [
+      ['config.targetMap[0].value', 'Nothing would ever match.'],
+      ['config.targetMap[1].operatorParameters[1].value', 'The alternative would never hold.'],
+      ['config.targetMap[2].operatorParameters[1].value', 'It would exclude nothing.'],
+    ],
+  )
+})
+
+test('what is not supported is refused by name', () => {
   const [fault] = checkRule(rule({ config: config({ targetType: 'Balance' }) })).faults
   assert.match(fault!.message, /^"Balance" is not supported: /)
 })

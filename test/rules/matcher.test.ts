@@ -12,13 +12,13 @@ import type { Document } from '../../src/documents/document.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
-import { type ComparedValue, compileCompare, facesAt } from '../../src/query/compare.ts'
+import { type ComparedValue, facesAt } from '../../src/query/compare.ts'
 import { attributeSteps, attributesOf } from '../../src/rules/attributes.ts'
 import { type Entity, entitiesOf, entityDocument, entityValues } from '../../src/rules/entities.ts'
-import { lowerConditions } from '../../src/rules/lower.ts'
 import { keyOfText, keysOfFace } from '../../src/rules/match-keys.ts'
 import { type BlockEntities, createMatcher } from '../../src/rules/matcher.ts'
 import {
+  isLogic,
   RULE_OPERATORS,
   type RuleCondition,
   type RuleConfig,
@@ -29,7 +29,7 @@ import {
 } from '../../src/rules/rule.ts'
 import { isOfFewChains } from '../support/chains.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
-import { conditionAt, TARGETS } from '../support/rules.ts'
+import { conditionAt, naiveVerdict, TARGETS, withLogic } from '../support/rules.ts'
 import {
   callsOf,
   candidatesOf,
@@ -259,6 +259,7 @@ const targetOf = (kind: Kind): fc.Arbitrary<Target> =>
   fc
     .constantFrom(...samples.get(kind)!)
     .chain(document => fc.array(conditionOf(kind, document), { minLength: 1, maxLength: 4 }))
+    .chain(conditions => fc.oneof(fc.constant(conditions), withLogic(conditions)))
     .map(targetMap => ({ targetType: TARGETS[kind], targetMap }))
 
 /** Large transfers and the like: many rules that are equal but for an amount, which one may write in many ways. */
@@ -318,6 +319,8 @@ const changed = (
   change: { operator: RuleOperator; scaled: boolean; upper: boolean },
   level = 1,
 ): RuleCondition => {
+  if (isLogic(condition))
+    return { ...condition, operatorParameters: condition.operatorParameters.map(it => changed(it, change, level)) }
   const { name, value, operatorParameters } = condition
   if (operatorParameters)
     return { ...condition, operatorParameters: operatorParameters.map(it => changed(it, change, 2)) }
@@ -379,16 +382,14 @@ const storedRule = (id: number, config: Target): StoredRule => ({
 
 /** The loop over all rules. */
 const createLoop = () => {
-  const compiled = new Map<object, { holds: Test; reads: Test }[]>()
+  const compiled = new Map<object, ReturnType<typeof naiveVerdict>>()
   const compile = ({ input: { config } }: StoredRule) => {
-    if (!compiled.has(config))
-      compiled.set(
-        config,
-        lowerConditions(config)!.map(node => {
-          const values = facesAt(node.steps, node.scaled, node.kind)
-          return { holds: compileCompare(node), reads: document => values(document).length > 0 }
-        }),
-      )
+    if (!compiled.has(config)) {
+      const { targetType, targetMap } = config
+      const top: RuleCondition = { name: 'depth', operator: 'Equals', value: '0' }
+      const all = targetType === 'Method' ? [...targetMap, top] : targetMap
+      compiled.set(config, naiveVerdict(TARGET_KINDS[targetType], all))
+    }
     return compiled.get(config)!
   }
   return (rules: Iterable<StoredRule>, raw: RawBlock, block: BlockEntities) => {
@@ -405,18 +406,14 @@ const createLoop = () => {
       for (const rule of sorted) {
         if (!rule.enabled || rule.startBlock === null || number < rule.startBlock) continue
         if (TARGET_KINDS[rule.input.config.targetType] !== entity.kind) continue
-        const tests = compile(rule)
-        if (tests.every(({ holds }) => holds(document))) found.push(`${rule.id} ${entity.kind} ${document._id}`)
-        else if (isOpen && decided)
-          if (tests.every(({ holds, reads }) => holds(document) || (!reads(document) && reads(decided))))
-            undecided.add(emitter)
+        const verdict = compile(rule)(document, isOpen ? decided : undefined)
+        if (verdict) found.push(`${rule.id} ${entity.kind} ${document._id}`)
+        else if (verdict === undefined) undecided.add(emitter!)
       }
     }
     return { found, undecided: [...undecided].sort() }
   }
 }
-
-type Test = (document: Document) => boolean
 
 const shown = ({ found, undecided }: ReturnType<ReturnType<typeof createMatcher>['match']>) => ({
   found: found.map(({ rule, kind, document }) => `${rule.id} ${kind} ${document._id}`),

@@ -237,9 +237,7 @@ test('an operator takes the kind of value that is its own', () => {
   )
   refused(
     of('greater', '1'),
-    `${at}.operator: operator must be an operator: ${RULE_OPERATORS.map(it => `"${it}"`)
-      .join(', ')
-      .replace(', "Inspect"', ' or "Inspect"')}, not "greater". Did you mean "Greater"?`,
+    `${at}.operator: operator must be an operator: ${[...RULE_OPERATORS, 'Or'].map(it => `"${it}"`).join(', ')} or "Not", not "greater". Did you mean "Greater"?`,
   )
 })
 

@@ -1,5 +1,17 @@
+import fc from 'fast-check'
+import type { Document } from '../../src/documents/document.ts'
 import type { Kind } from '../../src/mapping/index.ts'
-import type { RuleCondition, RuleOperator, TargetType } from '../../src/rules/rule.ts'
+import { compileCompare, facesAt, operandOf } from '../../src/query/compare.ts'
+import { attributeSteps } from '../../src/rules/attributes.ts'
+import { OPERATOR_MEANINGS } from '../../src/rules/lower.ts'
+import {
+  isLogic,
+  LOGIC_OPERATORS,
+  type NamedCondition,
+  type RuleCondition,
+  type RuleOperator,
+  type TargetType,
+} from '../../src/rules/rule.ts'
 
 export const TARGETS = {
   block: 'Block',
@@ -19,13 +31,86 @@ export const conditionAt = (
   value: string | string[],
   useScaledValue: boolean,
   level = 1,
-): RuleCondition => ({
+): NamedCondition => ({
   name,
   ...(inner.length > 0
     ? { operator: 'Inspect', operatorParameters: [conditionAt(inner, operator, value, useScaledValue, level + 1)] }
     : { operator, value }),
   ...(level === 2 && useScaledValue && { useScaledValue }),
 })
+
+/** Asks a document whether conditions hold, one after the other; `decided` is it if decimals were known. */
+type Verdict = (document: Document, decided?: Document | undefined) => boolean | undefined
+
+/** A plain evaluation of conditions as they are written: undefined if unknown decimals decide it. */
+export const naiveVerdict = (kind: Kind, targetMap: readonly RuleCondition[]): Verdict =>
+  allOf(targetMap.map(condition => verdictOf(kind, condition, [], false)))
+
+const verdictOf = (kind: Kind, condition: RuleCondition, around: string[], scaled: boolean): Verdict => {
+  if (isLogic(condition)) {
+    const none = allOf(condition.operatorParameters.map(it => opposite(verdictOf(kind, it, around, scaled))))
+    return condition.operator === 'Not' ? none : opposite(none)
+  }
+  const { name, operator, value = [], operatorParameters } = condition
+  const names = [...around, name]
+  const isScaled = scaled || condition.useScaledValue === true
+  if (operator === 'Inspect') return allOf((operatorParameters ?? []).map(it => verdictOf(kind, it, names, isScaled)))
+  const steps = attributeSteps(kind, names)
+  const operands = [value].flat().map(operandOf)
+  const holds = compileCompare({
+    op: 'compare',
+    kind,
+    steps,
+    ...OPERATOR_MEANINGS[operator],
+    operands,
+    scaled: isScaled,
+  })
+  const read = facesAt(steps, isScaled, kind)
+  return (document, decided) =>
+    holds(document) || (decided && read(document).length === 0 && read(decided).length > 0 ? undefined : false)
+}
+
+const allOf =
+  (verdicts: readonly Verdict[]): Verdict =>
+  (...documents) => {
+    const all = verdicts.map(verdict => verdict(...documents))
+    return all.includes(false) ? false : all.includes(undefined) ? undefined : true
+  }
+
+const opposite =
+  (verdict: Verdict): Verdict =>
+  (...documents) => {
+    const it = verdict(...documents)
+    return it === undefined ? undefined : !it
+  }
+
+/** The conditions, some of them below an `Or` or a `Not`, also inside of one `Inspect`. */
+export const withLogic = (conditions: readonly RuleCondition[]): fc.Arbitrary<RuleCondition[]> =>
+  fc.array(fc.nat(5), { minLength: conditions.length, maxLength: conditions.length }).chain(choices => {
+    const of = (wanted: readonly number[]) => conditions.filter((_, i) => wanted.includes(choices[i]!))
+    const rest = of([0, 1])
+    const lower = of([2, 3, 4, 5])
+    if (lower.length === 0) return fc.constant([...rest])
+    const inArgs = lower.filter((it): it is NamedCondition => it.name === 'args')
+    const isOne = inArgs.length === lower.length
+    const inner = isOne ? inArgs.flatMap(({ operatorParameters }) => operatorParameters ?? []) : lower
+    return treeOf(inner, 3).map(tree => [
+      ...rest,
+      isOne ? { name: 'args', operator: 'Inspect', operatorParameters: [tree] } : tree,
+    ])
+  })
+
+const treeOf = (conditions: readonly RuleCondition[], depth: number): fc.Arbitrary<RuleCondition> =>
+  fc
+    .tuple(fc.constantFrom(...LOGIC_OPERATORS), fc.nat(conditions.length - 1), fc.boolean())
+    .chain(([operator, at, deep]) =>
+      deep && depth > 0
+        ? treeOf(conditions.slice(at), depth - 1).map(inner => ({
+            operator,
+            operatorParameters: [...conditions.slice(0, at), inner],
+          }))
+        : fc.constant({ operator, operatorParameters: [...conditions] }),
+    )
 
 type Json = Record<string, unknown>
 

@@ -6,7 +6,7 @@ import type { Clause } from '../../query/dsl/clause.ts'
 import { CLAUSES } from '../../query/dsl/index.ts'
 import { REFUSED_KEYS } from '../../query/refused.ts'
 import { CHANNEL_ALIASES, CHANNELS, type Parameter } from '../../rules/channels.ts'
-import { RULE_OPERATORS, type RuleOperator } from '../../rules/rule.ts'
+import { LOGIC_OPERATORS, RULE_OPERATORS, type RuleOperator } from '../../rules/rule.ts'
 import {
   booleanSchema,
   closedSchema,
@@ -149,6 +149,10 @@ const condition: Schema = {
     closedSchema(
       { name: stringSchema, operator: { const: 'Inspect' }, operatorParameters: listSchema(schemaRef('Condition')) },
       { useScaledValue: booleanSchema, value: nullableSchema(stringSchema) },
+    ),
+    closedSchema(
+      { operator: enumSchema(LOGIC_OPERATORS), operatorParameters: listSchema(schemaRef('Condition')) },
+      { name: { type: 'null' }, value: { type: 'null' } },
     ),
   ],
 }

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject, listAt } from '../../api/json.ts'
+import { LOGIC_OPERATORS } from '../../../rules/rule.ts'
+import { isJsonObject, type Json, type JsonObject, listAt, textAt } from '../../api/json.ts'
 
 export const INSPECT = 'Inspect'
 
@@ -10,9 +11,17 @@ export interface RuleLine {
   rest: JsonObject
   /** Place in the rule, for faults. */
   path: string
-  /** What is no object. */
+  /** What is no object, or has conditions of which one or none must hold. */
   odd?: Json
 }
+
+/** Conditions below an `Or` or `Not` are no lines of their own. */
+export const hasLogic = (conditions: readonly Json[]): boolean =>
+  conditions.some(
+    it =>
+      LOGIC_OPERATORS.some(operator => operator === textAt(it, 'operator')) ||
+      hasLogic(listAt(it, 'operatorParameters')),
+  )
 
 /** All conditions must hold, so that nested ones mean the same as a flat list. */
 export const toRuleLines = (
@@ -23,7 +32,7 @@ export const toRuleLines = (
 ): RuleLine[] =>
   conditions.flatMap((condition, i): RuleLine[] => {
     const path = `${place}[${i}]`
-    if (!isJsonObject(condition)) return [{ path, names: [], rest: {}, odd: condition }]
+    if (!isJsonObject(condition) || hasLogic([condition])) return [{ path, names: [], rest: {}, odd: condition }]
     const { name, ...rest } = condition
     const names = [...around, String(name ?? '')]
     const scaled = isScaled || rest.useScaledValue === true

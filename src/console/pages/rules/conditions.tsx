@@ -14,7 +14,7 @@ import {
   getAttributes,
   suggestValues,
 } from './api.ts'
-import { offersFor, plainName, type RuleLine, roleOf, toRuleLines, toTargetMap } from './condition-rows.ts'
+import { hasLogic, offersFor, plainName, type RuleLine, roleOf, toRuleLines, toTargetMap } from './condition-rows.ts'
 import {
   EMPTY_CONDITION,
   type FaultAt,
@@ -143,7 +143,7 @@ const ConditionLine = ({ label, row, known, kind, network, contract, faultAt, on
   const address = useKnown(isWholeAddress(text) ? text : '')
   const token = useKnown(contract)
   const operator = textAt(rest, 'operator') ?? ''
-  if (odd !== undefined) return <Odd {...{ label, onRemove }} />
+  if (odd !== undefined) return <Odd label={label} logic={hasLogic([odd])} onRemove={onRemove} />
   const error = faultAt(`${path}.value`, { inside: true })
   const setValue = (value: Json) => onChange({ names, rest: { ...rest, value } })
   return (
@@ -192,9 +192,11 @@ const ConditionLine = ({ label, row, known, kind, network, contract, faultAt, on
 }
 
 /** A list element that the form cannot show. */
-export const Odd = ({ label, onRemove }: { label: string; onRemove(): void }) => (
+export const Odd = ({ label, logic = false, onRemove }: { label: string; logic?: boolean; onRemove(): void }) => (
   <p class="notice">
-    This {label} is not an object: correct it as JSON. <Button label="Remove" onClick={onRemove} />
+    This {label}{' '}
+    {logic ? 'has alternatives or exceptions: change it as JSON.' : 'is not an object: correct it as JSON.'}{' '}
+    <Button label="Remove" onClick={onRemove} />
   </p>
 )
 

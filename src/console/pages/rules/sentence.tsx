@@ -3,7 +3,7 @@ import { type Json, type JsonObject, listAt } from '../../api/json.ts'
 import { coinOf, countText } from '../../parts/format.ts'
 import { useKnown } from '../../parts/names.ts'
 import { Hash, NetworkContext, Text } from '../../parts/text.tsx'
-import { type ConditionRole, plainName, type RuleLine, roleOf, toRuleLines } from './condition-rows.ts'
+import { type ConditionRole, hasLogic, plainName, type RuleLine, roleOf, toRuleLines } from './condition-rows.ts'
 import { isWholeAddress, OPERATOR_PHRASES, receiverOf, ruleNetwork, TARGETS, targetOf } from './model.ts'
 
 const SHOWN_VALUES = 3
@@ -50,7 +50,9 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
             <SaidValues of={[row]} />
             {row.rest.useScaledValue === true && ' in units of the token'}
           </span>
-        ))}{' '}
+        ))}
+        {listAt(rule, 'config.targetMap').filter(it => hasLogic([it])).length > 0 &&
+          ', with alternatives or exceptions,'}{' '}
         on {network === '*/*/*' ? 'all networks' : <Text value={network.split('/').slice(1).join(' ')} brief />},{' '}
         {firesWhen(rule.maxConfirmationCount ?? 0)}.
       </p>
