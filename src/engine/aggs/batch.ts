@@ -99,7 +99,7 @@ export const maskBatch = (
   mask: OrdinalSet,
   { size, elements }: Pick<BatchView, 'size' | 'elements'>,
 ): Batch => {
-  const all = elements ? elements.role.length : size
+  const all = elements ? elements.size : size
   if (mask.form === 'run' && mask.from === 0 && mask.to >= all) return batch
   if (isEmptySet(mask)) return emptyBatch(batch)
   if (!batch.runs && !batch.owners && (batch.bits || !batch.list)) {

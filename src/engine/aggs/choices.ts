@@ -198,7 +198,7 @@ export const createFilters = (
     {
       ...{ type: 'filters', isNamed },
       choose(at, batch) {
-        const size = at.elements ? at.elements.role.length : at.size
+        const size = at.elements ? at.elements.size : at.size
         const masks: OrdinalSet[] = []
         return ({ query }) => {
           if (!query) return maskBatch(batch, complement(or(masks, size), size), at)

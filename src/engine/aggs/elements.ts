@@ -1,6 +1,6 @@
 import { fullType } from '../../decode/signature.ts'
 import type { AbiParam } from '../../decode/types.ts'
-import { memoize } from '../../lib/caches.ts'
+import { lazy, memoize } from '../../lib/caches.ts'
 import { checksumAddress } from '../../lib/keccak.ts'
 import { type FieldPath, type Kind, lookup } from '../../mapping/index.ts'
 import type { QueryValue } from '../../query/ast.ts'
@@ -9,25 +9,40 @@ import { tooLong } from '../../query/simplify.ts'
 import { createStored } from '../documents/record-decoder.ts'
 import { NO_ADDRESSES } from '../index/column-cache.ts'
 import type { ColumnData } from '../index/column-codec.ts'
+import { scatterPoints } from '../index/points-cache.ts'
 import { integersField, OVERFLOW_SLOT, scaledField } from '../index/terms.ts'
 import { columnSource } from '../query/fields/field-values.ts'
 import { numberedAs, positionOfOrdinal } from '../query/fields/ordinals.ts'
+import { countedBits } from '../query/match/ordinal-set.ts'
 import type { StoreReader } from '../reader.ts'
-import { type Batch, type BatchView, ordinalAt } from './batch.ts'
+import { type Batch, type BatchView, emptyBatch, maskBatch, ordinalAt } from './batch.ts'
 import { type Keys, keyOfValue } from './keys.ts'
 import { upTo } from './rows.ts'
 import type { ValueSource, ValueStores } from './value-source.ts'
-import { type Codes, codesIn, type FoundValues, foundIn, gathered, mapped, readSeveral } from './values.ts'
+import {
+  type Codes,
+  codesIn,
+  countCodes,
+  type FoundValues,
+  foundIn,
+  mapped,
+  NO_FOUND_VALUES,
+  readSeveral,
+} from './values.ts'
 
-/** Nested elements: arguments of the events or calls of a segment. */
+/** Nested elements: arguments of the events or calls of a segment. Arrays may be computed lazily. */
 export interface Elements {
+  /** Ordinals of elements are below. */
+  size: number
   /** The document of each element. */
-  documents: Uint32Array
+  readonly documents: Uint32Array
   /** The place of each element in `roles`. */
-  role: Uint32Array
+  readonly role: Uint32Array
   roles: readonly Role[]
   /** Elements by role. */
   counts: Uint32Array
+  /** Whether no document has two, so that the ordinal of an element is that of its document. */
+  areDocuments: boolean
 }
 
 /** An argument position of a signature. */
@@ -45,11 +60,12 @@ export const toElements = (
   looksAt?: (role: Role, kind: Kind) => boolean,
 ): { at: BatchView; batch: Batch; counts: Float64Array } => {
   const { reader } = stores
-  const { codes, ids } = signaturesOf(at, batch, reader)
+  const { codes, ids } = signaturesOf(at, reader)
   const hasArguments = at.kind === 'call' ? areDecoded(at, batch, stores) : undefined
   /** Documents by code of their signature. */
-  const times = new Uint32Array(ids.length)
-  for (let i = 0; i < codes.length; i++) if (!hasArguments || hasArguments[i]) times[codes[i]!]!++
+  const times = hasArguments ? new Uint32Array(ids.length) : countCodes(codes, batch, ids.length)
+  const inBatch = lazy(() => codesIn(codes, batch))
+  if (hasArguments) for (let i = 0; i < batch.count; i++) if (hasArguments[i]) times[inBatch()[i]!]!++
   const roles: Role[] = []
   /** By code: the first place in `roles`, which ends at the next one; numbers of arguments. */
   const starts = new Uint32Array(ids.length + 1)
@@ -71,22 +87,77 @@ export const toElements = (
     total += (roles.length - starts[code]!) * times[code]!
   }
   starts[ids.length] = roles.length
-  const { buckets } = batch
+  const { buckets, owners } = batch
   const counts = new Float64Array(buckets)
-  if (batch.owners) {
+  if (owners) {
     for (let i = 0; i < batch.count; i++)
-      if (!hasArguments || hasArguments[i]) counts[batch.owners[i]!]! += lengths[codes[i]!]!
+      if (!hasArguments || hasArguments[i]) counts[owners[i]!]! += lengths[inBatch()[i]!]!
   } else if (buckets > 0) counts[0] = times.reduce((sum, documents, code) => sum + documents * lengths[code]!, 0)
-  const { list, from } = batch
-  const role = new Uint32Array(total)
-  if (list && roles.length === 1 && total === batch.count)
-    return {
-      at: { ...at, elements: { documents: list, role, roles, counts: Uint32Array.of(total) } },
-      batch: { count: total, list: undefined, from: 0, owners: batch.owners, buckets },
-      counts,
-    }
-  const documents = new Uint32Array(total)
-  const owners = batch.owners && new Uint32Array(total)
+  const found = { roles, counts: Uint32Array.from(elements) }
+  if (!hasArguments && times.every((_, code) => starts[code + 1]! - starts[code]! <= 1)) {
+    const isKept = Uint8Array.from(times, (_, code) => starts[code + 1]! - starts[code]!)
+    const documents =
+      total === 0 ? emptyBatch(batch) : total === batch.count ? batch : ofCodes(batch, at, codes, isKept)
+    return { at: { ...at, elements: ofDocuments(at, codes, starts, found) }, batch: documents, counts }
+  }
+  const all = listElements({ batch, starts, codes: inBatch(), hasArguments }, total)
+  return {
+    at: { ...at, elements: { size: total, ...all.arrays, ...found, areDocuments: false } },
+    batch: { count: total, list: undefined, from: 0, owners: all.owners, buckets },
+    counts,
+  }
+}
+
+/** Each document's own element, which costs nothing until its role is asked for. */
+const ofDocuments = (
+  { size }: BatchView,
+  codes: Codes | undefined,
+  starts: Uint32Array,
+  found: Pick<Elements, 'roles' | 'counts'>,
+): Elements => {
+  const documents = lazy(() => upTo(size))
+  const role = lazy(() => {
+    const all = new Uint32Array(size)
+    if (codes) for (let i = 0; i < size; i++) all[i] = starts[codes[i]!]!
+    return all
+  })
+  return {
+    ...{ size, ...found, areDocuments: true },
+    get documents() {
+      return documents()
+    },
+    get role() {
+      return role()
+    },
+  }
+}
+
+const ofCodes = (batch: Batch, at: BatchView, codes: Codes | undefined, isKept: Uint8Array): Batch => {
+  if (!codes) return isKept[0] === 1 ? batch : emptyBatch(batch)
+  const bits = new Uint32Array((at.size + 31) >>> 5)
+  for (let word = 0, ordinal = 0; word < bits.length; word++) {
+    let kept = 0
+    for (const end = Math.min(at.size, ordinal + 32); ordinal < end; ordinal++)
+      kept |= isKept[codes[ordinal]!]! << (ordinal & 31)
+    bits[word] = kept
+  }
+  return maskBatch(batch, countedBits(bits), { size: at.size, elements: undefined })
+}
+
+interface Listed {
+  batch: Batch
+  /** By code: the first role. */
+  starts: Uint32Array
+  /** By place in the batch. */
+  codes: Codes
+  hasArguments: readonly boolean[] | undefined
+}
+
+/** All elements, document after document. */
+const listElements = ({ batch, starts, codes, hasArguments }: Listed, total: number) => {
+  const { list, from, owners: above } = batch
+  const [documents, role] = [new Uint32Array(total), new Uint32Array(total)]
+  const owners = above && new Uint32Array(total)
   let size = 0
   for (let i = 0; i < batch.count; i++) {
     if (hasArguments && !hasArguments[i]) continue
@@ -95,27 +166,23 @@ export const toElements = (
     for (let one = starts[code]!; one < starts[code + 1]!; one++) {
       documents[size] = ordinal
       role[size] = one
-      if (owners) owners[size] = batch.owners![i]!
+      if (owners) owners[size] = above[i]!
       size++
     }
   }
-  return {
-    at: { ...at, elements: { documents, role, roles, counts: Uint32Array.from(elements) } },
-    batch: { count: total, list: undefined, from: 0, owners, buckets },
-    counts,
-  }
+  return { arrays: { documents, role }, owners }
 }
 
-/** Codes of signatures by place in the batch, and the ids of codes. */
-const signaturesOf = (at: BatchView, batch: Batch, reader: StoreReader): { codes: Codes; ids: Float64Array } => {
+/** Codes of signatures by ordinal, all 0 where undefined, and the ids of codes. */
+const signaturesOf = (at: BatchView, reader: StoreReader): { codes: Codes | undefined; ids: Float64Array } => {
   const [kind, field] = at.kind === 'call' ? (['call', 'selector'] as const) : (['log', 'signature'] as const)
   const source = columnSource(kind, lookup(kind, field)!, reader)!
   const data = source.data(at)
-  if (!data) return { codes: new Uint8Array(0), ids: new Float64Array(0) }
+  if (!data) return { codes: undefined, ids: new Float64Array(0) }
   const found = foundIn(data, source.bounds(at)!.greatest)
-  if (found.form === 'few') return { codes: codesIn(found.at, batch), ids: found.keys }
+  if (found.form === 'few') return { codes: found.at, ids: found.keys }
   // Ids of many signatures are codes themselves.
-  const codes = Uint32Array.from(gathered(found, batch))
+  const codes = Uint32Array.from(found.keys)
   return { codes, ids: Float64Array.from(upTo(source.bounds(at)!.greatest + 1)) }
 }
 
@@ -189,11 +256,18 @@ const pointSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStor
   return {
     read(at, batch) {
       const { elements } = at
-      const { documents: owners, role, roles } = elements!
+      const { roles, areDocuments } = elements!
+      const [only, ...others] = roles
+      if (areDocuments && only && others.length === 0 && only.position < OVERFLOW_SLOT && (!isInteger || !keys)) {
+        const id = (isInteger ? integersField : scaledField)(only.signature, only.position)
+        const numbers = reader.points.column(at.segment, id, at.size)
+        return numbers ? { form: 'each', keys: numbers } : NO_FOUND_VALUES
+      }
+      const { documents: owners, role } = elements!
       const wanted = new Uint8Array(roles.length)
       if (roles.length === 1) wanted.fill(1)
       else for (let i = 0; i < batch.count; i++) wanted[role[ordinalAt(batch, i)]!] = 1
-      const all = new Float64Array(role.length).fill(Number.NaN)
+      const all = new Float64Array(elements!.size).fill(Number.NaN)
       for (let position = 0; position < OVERFLOW_SLOT; position++) {
         let scattered: Float64Array | undefined
         for (const [number, one] of roles.entries()) {
@@ -204,13 +278,12 @@ const pointSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStor
           if (!values) continue
           const ordinals = reader.points.ordinals(at.segment, id)
           scattered ??= new Float64Array(at.size).fill(Number.NaN)
-          if (values instanceof Float64Array) scatterDoubles(values, ordinals, scattered)
-          else scatterIntegers(values, ordinals, scattered, keys)
+          scatterPoints(values, ordinals, scattered, keys?.of)
         }
         if (!scattered) continue
         if (roles.length === 1) for (let i = 0; i < all.length; i++) all[i] = scattered[owners[i]!]!
         else
-          for (let i = 0; i < role.length; i++)
+          for (let i = 0; i < all.length; i++)
             if (roles[role[i]!]!.position === position) all[i] = scattered[owners[i]!]!
       }
       const far = roles.some((one, number) => wanted[number] && one.position >= OVERFLOW_SLOT)
@@ -228,25 +301,6 @@ const addFar = (all: Float64Array, found: FoundValues, { elements }: BatchView, 
     const element = ordinalAt(batch, i)
     if (elements!.roles[elements!.role[element]!]!.position >= OVERFLOW_SLOT && start < found.ends[i]!)
       all[element] = found.keys[start]!
-  }
-}
-
-const scatterDoubles = (values: Float64Array, ordinals: Uint32Array, target: Float64Array) => {
-  for (let i = 0; i < values.length; i++) target[ordinals[i]!] = values[i]!
-}
-
-const scatterIntegers = (
-  values: BigInt64Array,
-  ordinals: Uint32Array,
-  target: Float64Array,
-  keys: Keys | undefined,
-) => {
-  // By halves, since bigints are slow.
-  const low = new Uint32Array(values.buffer, values.byteOffset, values.length * 2)
-  const high = new Int32Array(values.buffer, values.byteOffset, values.length * 2)
-  for (let i = 0; i < values.length; i++) {
-    const value = high[2 * i + 1]! * 2 ** 32 + low[2 * i]!
-    target[ordinals[i]!] = keys && !Number.isSafeInteger(value) ? keys.of(values[i]!) : value
   }
 }
 
@@ -295,10 +349,9 @@ type AddressColumns = readonly (ColumnData | undefined)[]
 
 /** By role; undefined if its values are read one by one. */
 const addressColumns = (at: BatchView, batch: Batch, { columns }: StoreReader): AddressColumns => {
-  const { role, roles, counts } = at.elements!
-  const isWhole = !batch.list && batch.count === role.length
-  const wanted = isWhole ? counts : new Uint32Array(roles.length)
-  if (!isWhole) for (let i = 0; i < batch.count; i++) wanted[role[ordinalAt(batch, i)]!]!++
+  const { roles, counts } = at.elements!
+  const isWhole = batch.count === counts.reduce((sum, count) => sum + count, 0)
+  const wanted = isWhole ? counts : countCodes(at.elements!.role, batch, roles.length)
   const of = at.kind === 'call' ? 'call' : 'log'
   return roles.map(({ position, input }, number) => {
     if (wanted[number] === 0) return NOT_WANTED
@@ -319,10 +372,12 @@ const addressesIn = (
   keyOf: ((id: number) => number) | undefined,
 ): FoundValues => {
   const columns = all as readonly ColumnData[]
-  const { documents, role } = elements!
+  const { size, areDocuments } = elements!
   const [column = NO_ADDRESSES, ...others] = new Set(columns.filter(one => one !== NOT_WANTED))
+  if (column.count === 0 && others.length === 0) return NO_FOUND_VALUES
   if (others.length > 0) {
-    const keys = new Float64Array(role.length).fill(Number.NaN)
+    const { documents, role } = elements!
+    const keys = new Float64Array(size).fill(Number.NaN)
     for (let i = 0; i < batch.count; i++) {
       const element = ordinalAt(batch, i)
       const id = idIn(columns[role[element]!]!, documents[element]!)
@@ -331,14 +386,17 @@ const addressesIn = (
     return { form: 'each', keys }
   }
   const values = column.values as Codes
-  const keys = column.dictionary!
-  const { list, from, count } = batch
-  const at = new Uint32Array(role.length)
-  if (column.count > 0)
-    if (list) for (let i = 0; i < count; i++) at[list[i]!] = values[documents[list[i]!]!]!
-    else for (let element = from; element < from + count; element++) at[element] = values[documents[element]!]!
-  const found: FoundValues = { form: 'few', at, keys, distinct: true }
+  const at = areDocuments ? values : ofElements(values, elements!.documents, batch)
+  const found: FoundValues = { form: 'few', at, keys: column.dictionary!, distinct: true }
   return keyOf ? mapped(found, keyOf) : found
+}
+
+/** Values of elements' documents, by element. */
+const ofElements = (values: Codes, documents: Uint32Array, { list, from, count }: Batch): Uint32Array => {
+  const at = new Uint32Array(documents.length)
+  if (list) for (let i = 0; i < count; i++) at[list[i]!] = values[documents[list[i]!]!]!
+  else for (let element = from; element < from + count; element++) at[element] = values[documents[element]!]!
+  return at
 }
 
 /** The topic that holds an indexed address. */

@@ -3,7 +3,7 @@ import { MISSING } from '../index/column-codec.ts'
 import { bitsIn } from '../query/match/ordinal-set.ts'
 import { type Batch, cutIntoRuns } from './batch.ts'
 import { type BucketRows, createRows, firstRows } from './rows.ts'
-import { type Codes, codesIn, eachValue, type FoundValues, gathered, type RawNumbers } from './values.ts'
+import { type Codes, codesIn, countCodes, eachValue, type FoundValues, gathered, type RawNumbers } from './values.ts'
 
 export interface Groups {
   rows: BucketRows
@@ -20,6 +20,8 @@ export const groupByValue = (found: FoundValues, batch: Batch, wantsInner: boole
   }
   if (found.form === 'few' && found.ends && !batch.runs && !batch.owners && !found.keys.some(Number.isNaN))
     return byRuns(found.ends, found.keys, batch, wantsInner)
+  if (found.form === 'few' && !wantsInner && batch.buckets === 1 && isSmallFor(found.keys.length, batch))
+    return { rows: countedRows(found, batch), inner: undefined }
   return byCodes(codedValues(found, batch), batch, wantsInner)
 }
 
@@ -38,17 +40,29 @@ interface Coded {
 const codedValues = (found: Exclude<FoundValues, { form: 'several' }>, batch: Batch): Coded => {
   if (found.form === 'each') return found.raw ? hashedWords(found.raw, batch) : hashedNumbers(gathered(found, batch))
   const { names, keys } = distinctOf(found)
-  if (keys.length > 2 * batch.count + FEW_SLOTS) return hashedNumbers(gathered(found, batch))
+  if (!isSmallFor(keys.length, batch)) return hashedNumbers(gathered(found, batch))
   if (found.at && !names && !batch.bits && batch.list) return { codes: found.at, list: batch.list, keys }
   return { codes: codesIn(found.at, batch, names), keys }
 }
 
 const FEW_SLOTS = 1 << 12
+const isSmallFor = (slots: number, { count }: Batch): boolean => slots <= 2 * count + FEW_SLOTS
 
-const distinctOf = ({
-  keys,
-  distinct,
-}: Extract<FoundValues, { form: 'few' }>): { names: Uint32Array | undefined; keys: Float64Array } => {
+/** Counts without a look at the keys of documents. */
+const countedRows = (found: Few, batch: Batch): BucketRows => {
+  const { names, keys } = distinctOf(found)
+  let counts = countCodes(found.at, batch, found.keys.length)
+  if (names) {
+    const byName = new Uint32Array(keys.length)
+    for (let code = 0; code < counts.length; code++) byName[names[code]!]! += counts[code]!
+    counts = byName
+  }
+  return takeRows(counts, keys, 1)
+}
+
+type Few = Extract<FoundValues, { form: 'few' }>
+
+const distinctOf = ({ keys, distinct }: Few): { names: Uint32Array | undefined; keys: Float64Array } => {
   if (distinct) return { names: undefined, keys }
   const { codes, keys: all } = hashedNumbers(keys.slice())
   return { names: codes, keys: all }
@@ -163,7 +177,7 @@ const placesIn = ({ count, from, bits, ...rest }: Batch): ((ordinal: number) => 
 }
 
 const byCodes = (coded: Coded, batch: Batch, wantsInner: boolean): Groups =>
-  coded.keys.length * batch.buckets <= 2 * batch.count + FEW_SLOTS
+  isSmallFor(coded.keys.length * batch.buckets, batch)
     ? bySlots(coded, batch, wantsInner)
     : byBuckets(coded, batch, wantsInner)
 
@@ -183,13 +197,25 @@ const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean
       if (list) for (; i < end; i++) slots[base + codes[list[i]!]!]!++
       else for (; i < end; i++) slots[base + codes[i]!]!++
     }
+  const rows = takeRows(slots, keys, buckets)
+  const size = rows.keys.length
+  if (!wantsInner) return { rows, inner: undefined }
+  const numbers = new Uint32Array(count)
+  if (owners) for (let i = 0; i < count; i++) numbers[i] = slots[owners[i]! * stride + codes[list ? list[i]! : i]!]!
+  else
+    for (let bucket = 0, i = 0, base = 0; bucket < ends.length; bucket++, base += stride)
+      for (const end = ends[bucket]!; i < end; i++) numbers[i] = slots[base + codes[list ? list[i]! : i]!]!
+  return { rows, inner: documentsInRows(numbers, size, batch) }
+}
+
+/** The rows of slots with documents; row numbers plus 1, or 0 for none, replace the counts. */
+const takeRows = (slots: Uint32Array, keys: Float64Array, buckets: number): BucketRows => {
   let most = 0
   for (let slot = 0; slot < slots.length; slot++) if (slots[slot] !== 0) most++
   const all = createRows(most)
-  /** Row numbers plus 1 replace the counts. */
   let size = 0
   for (let owner = 0, slot = 0; owner < buckets; owner++)
-    for (let code = 0; code < stride; code++, slot++) {
+    for (let code = 0; code < keys.length; code++, slot++) {
       const documents = slots[slot]!
       if (documents === 0) continue
       slots[slot] = 0
@@ -199,14 +225,7 @@ const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean
       all.counts[size] = documents
       slots[slot] = ++size
     }
-  const rows = size === most ? all : firstRows(all, size)
-  if (!wantsInner) return { rows, inner: undefined }
-  const numbers = new Uint32Array(count)
-  if (owners) for (let i = 0; i < count; i++) numbers[i] = slots[owners[i]! * stride + codes[list ? list[i]! : i]!]!
-  else
-    for (let bucket = 0, i = 0, base = 0; bucket < ends.length; bucket++, base += stride)
-      for (const end = ends[bucket]!; i < end; i++) numbers[i] = slots[base + codes[list ? list[i]! : i]!]!
-  return { rows, inner: documentsInRows(numbers, size, batch) }
+  return size === most ? all : firstRows(all, size)
 }
 
 /** Counts bucket after bucket in one table of keys, where a table of both were too large. */

@@ -24,10 +24,11 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskD
 
   /** Arguments are tested by role or index; only inexact conditions load documents. */
   const elementMask = (node: Node, at: BatchView, batch: Batch): OrdinalSet => {
-    const { roles, role, documents } = at.elements!
+    const { roles, size: all } = at.elements!
     const plan = plansOf(at.kind)(node)
     const residuals = roles.map(({ signature, position }) => plan.forRole(signature, position))
-    if (residuals.every(({ op }) => op === 'all')) return run(0, role.length)
+    if (residuals.every(({ op }) => op === 'all')) return run(0, all)
+    const { role, documents } = at.elements!
     const holds = predicatesOf(at.kind)(node)
     const askDocument = (element: number): boolean => {
       reader.check()
@@ -50,7 +51,7 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskD
         return hasOrdinal(matched, documents[element]!)
       }
     })
-    const bits = new Uint32Array((role.length + 31) >>> 5)
+    const bits = new Uint32Array((all + 31) >>> 5)
     for (let i = 0; i < batch.count; i++) {
       const element = ordinalAt(batch, i)
       if (tests[role[element]!]!(element)) bits[element >>> 5]! |= 1 << (element & 31)
@@ -62,7 +63,7 @@ export const createMatching = ({ reader, exact, ask }: ValueStores & { ask: AskD
   const mask = (queries: Queries, at: BatchView, batch: Batch): OrdinalSet => {
     const node = queries[at.kind] ?? ALL_NODE
     if (node.op === 'none' || batch.count === 0) return EMPTY_SET
-    if (node.op === 'all') return run(0, at.elements ? at.elements.role.length : at.size)
+    if (node.op === 'all') return run(0, at.elements ? at.elements.size : at.size)
     return at.elements ? elementMask(node, at, batch) : evaluationsOf(at.kind)(node).matches(at.segment)
   }
 

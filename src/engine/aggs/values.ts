@@ -149,6 +149,57 @@ export const codesIn = (column: Codes | undefined, batch: Batch, names?: Uint32A
   return named
 }
 
+/** How many documents of a batch have each code; all have code 0 without a column. */
+export const countCodes = (column: Codes | undefined, batch: Batch, size: number): Uint32Array => {
+  const counts = new Uint32Array(size)
+  const { bits, count, from } = batch
+  if (!column) {
+    if (size > 0) counts[0] = count
+    return counts
+  }
+  const list = bits ? undefined : batch.list
+  const whole = !list && 2 * count > column.length ? countsOf(column, size) : undefined
+  if (list) for (let i = 0; i < count; i++) counts[column[list[i]!]!]!++
+  else if (whole) {
+    counts.set(whole)
+    // Fewer are left out than are counted.
+    if (bits) addMasked(column, bits, -1, counts)
+    else {
+      for (let ordinal = 0; ordinal < from; ordinal++) counts[column[ordinal]!]!--
+      for (let ordinal = from + count; ordinal < column.length; ordinal++) counts[column[ordinal]!]!--
+    }
+  } else if (bits) addMasked(column, bits, 1, counts)
+  else for (let ordinal = from; ordinal < from + count; ordinal++) counts[column[ordinal]!]!++
+  return counts
+}
+
+/** Adds 1 for each masked document, or -1 for each of the others. */
+const addMasked = (column: Codes, bits: Uint32Array, step: 1 | -1, counts: Uint32Array) => {
+  const skipped = step === 1 ? 0 : FULL_WORD
+  for (let word = 0; word < bits.length; word++) {
+    if (bits[word] === skipped) continue
+    let left = step === 1 ? bits[word]! : ~bits[word]!
+    const first = word * 32
+    if (first + 32 > column.length) left &= 2 ** (column.length - first) - 1
+    for (; left !== 0; left &= left - 1) counts[column[first + 31 - Math.clz32(left & -left)]!]! += step
+  }
+}
+
+/** The counts of a whole column, from the second time on that they are asked for. */
+const countsOf = (column: Codes, size: number): Uint32Array | undefined => {
+  const known = wholeCounts.get(column)
+  if (known === undefined) wholeCounts.set(column, null)
+  if (!known && known !== null) return undefined
+  if (known) return known
+  const counts = new Uint32Array(size)
+  for (let i = 0; i < column.length; i++) counts[column[i]!]!++
+  wholeCounts.set(column, counts)
+  return counts
+}
+
+/** By cached column, which takes more bytes; null for one that was asked for once. */
+const wholeCounts = new WeakMap<Codes, Uint32Array | null>()
+
 /** The numbers of a batch; a view if possible. */
 const picked = <T extends Codes | Float64Array>(all: T, batch: Batch): T => {
   const { count, from, bits } = batch

@@ -29,24 +29,63 @@ export const createPointsCache = (db: Db, capacity: () => number) => {
       return blob && readPointOrdinals(blob)
     },
     bytesOf,
-    capacity: () => capacity() * (1 - VALUES_SHARE),
+    capacity: () => capacity() * ORDINALS_SHARE,
+  })
+  const ordinalsOf = (segment: SegmentState, field: number): Uint32Array => {
+    const found = ordinals.get(segment, field)
+    if (!found || found.length !== values.get(segment, field)?.length) throw damagedValue('a column of the index')
+    return found
+  }
+  const scattered = (segment: SegmentState, field: number, size: number): Float64Array | undefined => {
+    const sorted = values.get(segment, field)?.values
+    if (!sorted) return undefined
+    const column = new Float64Array(size).fill(Number.NaN)
+    scatterPoints(sorted, ordinalsOf(segment, field), column)
+    return column
+  }
+  const columns = createSegmentCache<Float64Array, number>({
+    load: scattered,
+    bytesOf,
+    capacity: () => capacity() * COLUMNS_SHARE,
   })
   return {
     values: values.get,
-    ordinals(segment: Segment, field: number): Uint32Array {
-      const found = ordinals.get(segment, field)
-      if (!found || found.length !== values.get(segment, field)?.length) throw damagedValue('a column of the index')
-      return found
+    ordinals: ordinalsOf,
+    /** By ordinal, as doubles; NaN is none. Not to be written to; cached while there is room. */
+    column(segment: SegmentState, field: number, size: number): Float64Array | undefined {
+      const isCached = columns.has(segment, field) || columns.hasRoom(size * 8)
+      return isCached ? columns.get(segment, field, size) : scattered(segment, field, size)
     },
     keep(segments: readonly Segment[]): void {
       values.keep(segments)
       ordinals.keep(segments)
+      columns.keep(segments)
     },
   }
 }
 
-/** Share of values: hits are looked for in few segments. */
-const VALUES_SHARE = 5 / 6
+/** Hits are looked for in few segments. */
+const [VALUES_SHARE, ORDINALS_SHARE, COLUMNS_SHARE] = [1 / 2, 1 / 6, 1 / 3]
+
+/** Writes sorted numbers to their ordinals. `unsafe` gives what stands for integers beyond 2^53. */
+export const scatterPoints = (
+  values: SortedPoints['values'],
+  ordinals: Uint32Array,
+  target: Float64Array,
+  unsafe?: (integer: bigint) => number,
+): void => {
+  if (values instanceof Float64Array) {
+    for (let i = 0; i < values.length; i++) target[ordinals[i]!] = values[i]!
+    return
+  }
+  // By halves, since bigints are slow.
+  const low = new Uint32Array(values.buffer, values.byteOffset, values.length * 2)
+  const high = new Int32Array(values.buffer, values.byteOffset, values.length * 2)
+  for (let i = 0; i < values.length; i++) {
+    const value = high[2 * i + 1]! * 2 ** 32 + low[2 * i]!
+    target[ordinals[i]!] = unsafe && !Number.isSafeInteger(value) ? unsafe(values[i]!) : value
+  }
+}
 
 /** A column of `num`, ascending: 64-bit integers in even fields, doubles in odd ones. */
 export interface SortedPoints {
