@@ -144,7 +144,7 @@ const ofCodes = (batch: Batch, at: BatchView, codes: Codes | undefined, isKept: 
   return maskBatch(batch, countedBits(bits), { size: at.size, elements: undefined })
 }
 
-interface Listed {
+interface ListedElements {
   batch: Batch
   /** By code: the first role. */
   starts: Uint32Array
@@ -154,7 +154,7 @@ interface Listed {
 }
 
 /** All elements, document after document. */
-const listElements = ({ batch, starts, codes, hasArguments }: Listed, total: number) => {
+const listElements = ({ batch, starts, codes, hasArguments }: ListedElements, total: number) => {
   const { list, from, owners: above } = batch
   const [documents, role] = [new Uint32Array(total), new Uint32Array(total)]
   const owners = above && new Uint32Array(total)
@@ -317,10 +317,10 @@ const documentSource = (field: FieldPath, keys: Keys | undefined, { reader, exac
   const keyOfAddress = (id: number): number => (keys!.areAddressIds ? id : keyOfId(id))
   return {
     read(at, batch) {
-      const { documents, role, roles } = at.elements!
       const columns = areAddresses ? addressColumns(at, batch, reader) : undefined
       if (columns?.every(column => column !== undefined))
         return addressesIn(columns, at, batch, keys!.areAddressIds ? undefined : keyOfId)
+      const { documents, role, roles } = at.elements!
       const places = topics && at.kind === 'event' ? roles.map(one => topicPlace(one, reader)) : []
       let before = -1
       let args: unknown[] = []

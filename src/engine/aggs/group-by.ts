@@ -3,7 +3,16 @@ import { MISSING } from '../index/column-codec.ts'
 import { bitsIn } from '../query/match/ordinal-set.ts'
 import { type Batch, cutIntoRuns } from './batch.ts'
 import { type BucketRows, createRows, firstRows } from './rows.ts'
-import { type Codes, codesIn, countCodes, eachValue, type FoundValues, gathered, type RawNumbers } from './values.ts'
+import {
+  type Codes,
+  codesIn,
+  countCodes,
+  eachValue,
+  type FewKeys,
+  type FoundValues,
+  gathered,
+  type RawNumbers,
+} from './values.ts'
 
 export interface Groups {
   rows: BucketRows
@@ -22,7 +31,7 @@ export const groupByValue = (found: FoundValues, batch: Batch, wantsInner: boole
     return byRuns(found.ends, found.keys, batch, wantsInner)
   if (found.form === 'few' && !wantsInner && batch.buckets === 1 && isSmallFor(found.keys.length, batch))
     return { rows: countedRows(found, batch), inner: undefined }
-  return byCodes(codedValues(found, batch), batch, wantsInner)
+  return byCodes(codedValues(found, batch, wantsInner), batch, wantsInner)
 }
 
 const NO_GROUPS: Groups = {
@@ -33,14 +42,18 @@ const NO_GROUPS: Groups = {
 /** Codes index `keys`. The i-th document has `codes[i]`, or with a list `codes[list[i]]`. */
 interface Coded {
   codes: Codes
+  /** If set, the keys of codes are at these places. */
+  names?: Uint32Array | undefined
   list?: Uint32Array | undefined
   keys: Float64Array
 }
 
-const codedValues = (found: Exclude<FoundValues, { form: 'several' }>, batch: Batch): Coded => {
+const codedValues = (found: Exclude<FoundValues, { form: 'several' }>, batch: Batch, wantsInner: boolean): Coded => {
   if (found.form === 'each') return found.raw ? hashedWords(found.raw, batch) : hashedNumbers(gathered(found, batch))
   const { names, keys } = distinctOf(found)
   if (!isSmallFor(keys.length, batch)) return hashedNumbers(gathered(found, batch))
+  const isNamedLater = names && !wantsInner && isSmallFor(found.keys.length * batch.buckets, batch)
+  if (isNamedLater) return { codes: codesIn(found.at, batch), names, keys }
   if (found.at && !names && !batch.bits && batch.list) return { codes: found.at, list: batch.list, keys }
   return { codes: codesIn(found.at, batch, names), keys }
 }
@@ -49,20 +62,25 @@ const FEW_SLOTS = 1 << 12
 const isSmallFor = (slots: number, { count }: Batch): boolean => slots <= 2 * count + FEW_SLOTS
 
 /** Counts without a look at the keys of documents. */
-const countedRows = (found: Few, batch: Batch): BucketRows => {
+const countedRows = (found: FewKeys, batch: Batch): BucketRows => {
   const { names, keys } = distinctOf(found)
   let counts = countCodes(found.at, batch, found.keys.length)
-  if (names) {
-    const byName = new Uint32Array(keys.length)
-    for (let code = 0; code < counts.length; code++) byName[names[code]!]! += counts[code]!
-    counts = byName
-  }
+  if (names) counts = slotsByName(counts, names, { stride: keys.length, buckets: 1 })
   return takeRows(counts, keys, 1)
 }
 
-type Few = Extract<FoundValues, { form: 'few' }>
+const slotsByName = (
+  slots: Uint32Array,
+  names: Uint32Array,
+  { stride, buckets }: { stride: number; buckets: number },
+): Uint32Array => {
+  const byName = new Uint32Array(stride * buckets)
+  for (let base = 0, slot = 0; base < byName.length; base += stride)
+    for (let code = 0; code < names.length; code++, slot++) byName[base + names[code]!]! += slots[slot]!
+  return byName
+}
 
-const distinctOf = ({ keys, distinct }: Few): { names: Uint32Array | undefined; keys: Float64Array } => {
+const distinctOf = ({ keys, distinct }: FewKeys): { names: Uint32Array | undefined; keys: Float64Array } => {
   if (distinct) return { names: undefined, keys }
   const { codes, keys: all } = hashedNumbers(keys.slice())
   return { names: codes, keys: all }
@@ -164,7 +182,8 @@ const byRuns = (ends: Uint32Array, keys: Float64Array, batch: Batch, wantsInner:
 }
 
 /** The number of batch documents below an ordinal; ordinals ascend from call to call. */
-const placesIn = ({ count, from, bits, ...rest }: Batch): ((ordinal: number) => number) => {
+const placesIn = (batch: Batch): ((ordinal: number) => number) => {
+  const { count, from, bits } = batch
   if (bits) {
     let [word, below] = [0, 0]
     return ordinal => {
@@ -172,19 +191,19 @@ const placesIn = ({ count, from, bits, ...rest }: Batch): ((ordinal: number) => 
       return below + bitsIn(bits[word]! & ~(-1 << (ordinal & 31)))
     }
   }
-  const { list } = rest
+  const { list } = batch
   return list ? ordinal => lowerBound(list, ordinal) : ordinal => Math.min(count, Math.max(0, ordinal - from))
 }
 
 const byCodes = (coded: Coded, batch: Batch, wantsInner: boolean): Groups =>
-  isSmallFor(coded.keys.length * batch.buckets, batch)
+  coded.names || isSmallFor(coded.keys.length * batch.buckets, batch)
     ? bySlots(coded, batch, wantsInner)
     : byBuckets(coded, batch, wantsInner)
 
 /** Counts in one table of buckets and keys. */
-const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean): Groups => {
+const bySlots = ({ codes, names, list, keys }: Coded, batch: Batch, wantsInner: boolean): Groups => {
   const { count, buckets, runs } = batch
-  const stride = keys.length
+  const stride = names?.length ?? keys.length
   const slots = new Uint32Array(stride * buckets)
   const owners = runs ? undefined : batch.owners
   const ends = runs ?? [count]
@@ -197,7 +216,8 @@ const bySlots = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean
       if (list) for (; i < end; i++) slots[base + codes[list[i]!]!]!++
       else for (; i < end; i++) slots[base + codes[i]!]!++
     }
-  const rows = takeRows(slots, keys, buckets)
+  const named = names ? slotsByName(slots, names, { stride: keys.length, buckets }) : slots
+  const rows = takeRows(named, keys, buckets)
   const size = rows.keys.length
   if (!wantsInner) return { rows, inner: undefined }
   const numbers = new Uint32Array(count)
@@ -276,7 +296,12 @@ const placesByBucket = (batch: Batch): { places: Uint32Array | undefined; ends: 
 
 /** `numbers` holds the row of each document plus 1, or 0 for none; it is overwritten. */
 const documentsInRows = (numbers: Uint32Array, size: number, batch: Batch): Batch => {
-  const { count, list, from } = batch
+  const { count, from } = batch
+  if (!numbers.includes(0)) {
+    for (let i = 0; i < count; i++) numbers[i]!--
+    return { ...sameDocuments(batch), owners: size === 1 ? undefined : numbers, buckets: size }
+  }
+  const { list } = batch
   const ordinals = new Uint32Array(count)
   let kept = 0
   for (let i = 0; i < count; i++) {
@@ -285,13 +310,23 @@ const documentsInRows = (numbers: Uint32Array, size: number, batch: Batch): Batc
     ordinals[kept] = list ? list[i]! : from + i
     numbers[kept++] = number - 1
   }
-  const isRun = kept === count && !list
   return {
     count: kept,
-    list: isRun ? undefined : ordinals.subarray(0, kept),
-    from: isRun ? from : 0,
+    list: ordinals.subarray(0, kept),
+    from: 0,
     owners: size === 1 ? undefined : numbers.subarray(0, kept),
     buckets: size,
+  }
+}
+
+const sameDocuments = (batch: Batch): Pick<Batch, 'count' | 'list' | 'from' | 'bits'> => {
+  const { count, from, bits } = batch
+  if (!bits) return { count, from, list: batch.list }
+  return {
+    ...{ count, from, bits },
+    get list() {
+      return batch.list
+    },
   }
 }
 

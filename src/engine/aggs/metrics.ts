@@ -21,7 +21,7 @@ import {
 import type { Batch, BatchView } from './batch.ts'
 import { sharedKeys } from './keys.ts'
 import { createSource } from './value-source.ts'
-import { codesIn, eachValue, type FoundValues, gathered, type RawNumbers } from './values.ts'
+import { codesIn, eachValue, type FoundValues, gathered, gatheredOnce, type RawNumbers } from './values.ts'
 
 /** Columns and their reducers. Sums are compensated (Kahan), as in Elasticsearch. */
 const REDUCERS = {
@@ -274,7 +274,7 @@ const summandsOf = (found: FoundValues, batch: Batch): Summands => {
     for (let i = 0; i < count; i++) times[codes[i]!]!++
     return { values: found.keys, times, ends: [times.length] }
   }
-  return { values: gathered(found, batch), owners, ends: owners ? [] : (runs ?? [count]) }
+  return { values: gatheredOnce(found, batch), owners, ends: owners ? [] : (runs ?? [count]) }
 }
 
 const sumIn = (numbers: Float64Array): number => {
@@ -384,6 +384,25 @@ const extremesOf = (codes: ReturnType<typeof codesIn>, base: number, { count, ow
   return { least, greatest }
 }
 
+/** As `addCompensated`, for one sum, which needs no look into arrays. */
+const addAll = (values: Float64Array): [count: number, sum: number, lost: number] => {
+  let [count, sum, lost] = [0, 0, 0]
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!
+    if (Number.isNaN(value)) continue
+    count++
+    // Infinite numbers leave no error.
+    if (value - value !== 0) sum += value
+    else {
+      const corrected = value + lost
+      const next = sum + corrected
+      lost = corrected - (next - sum)
+      sum = next
+    }
+  }
+  return [count, sum, lost]
+}
+
 /** Sums compensated for rounding errors. */
 const collectAny = (summands: Summands, buckets: number, columns: readonly MetricColumn[]): Collected => {
   const wantsSquares = columns.includes('squares')
@@ -391,16 +410,19 @@ const collectAny = (summands: Summands, buckets: number, columns: readonly Metri
   const [counts, sums, lost] = [new Float64Array(buckets), new Float64Array(buckets), new Float64Array(buckets)]
   const squares = new Float64Array(wantsSquares ? buckets : 0)
   const lostSquares = new Float64Array(wantsSquares ? buckets : 0)
-  for (let i = 0, owner = 0; i < values.length; i++) {
-    if (owners) owner = owners[i]!
-    else while (i >= ends[owner]!) owner++
-    const value = values[i]!
-    const often = times ? times[i]! : 1
-    if (often === 0 || Number.isNaN(value)) continue
-    counts[owner]! += often
-    addCompensated(sums, lost, owner, value * often)
-    if (wantsSquares) addCompensated(squares, lostSquares, owner, value * value * often)
-  }
+  const isPlain = !owners && !times && ends.length === 1 && !wantsSquares
+  if (isPlain) [counts[0], sums[0], lost[0]] = addAll(values)
+  else
+    for (let i = 0, owner = 0; i < values.length; i++) {
+      if (owners) owner = owners[i]!
+      else while (i >= ends[owner]!) owner++
+      const value = values[i]!
+      const often = times ? times[i]! : 1
+      if (often === 0 || Number.isNaN(value)) continue
+      counts[owner]! += often
+      addCompensated(sums, lost, owner, value * often)
+      if (wantsSquares) addCompensated(squares, lostSquares, owner, value * value * often)
+    }
   return {
     columns: { counts, sums, squares, ...extremesIn(summands, buckets, columns) },
     ...{ lost: { sums: lost, squares: lostSquares }, total: Number.POSITIVE_INFINITY },

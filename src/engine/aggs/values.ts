@@ -1,3 +1,4 @@
+import { rememberedBy } from '../../lib/caches.ts'
 import { type ColumnData, MISSING } from '../index/column-codec.ts'
 import { indexFrom } from '../index/segment.ts'
 import { endOrdinal, isRowKind, type NumberedKind, type SegmentView } from '../query/fields/ordinals.ts'
@@ -34,9 +35,9 @@ export const NO_FOUND_VALUES: Extract<FoundValues, { form: 'few' }> = {
   distinct: true,
 }
 
-type Few = Extract<FoundValues, { form: 'few' }>
+export type FewKeys = Extract<FoundValues, { form: 'few' }>
 
-const withKeys = (found: Few, keys: Float64Array): Few => {
+const withKeys = (found: FewKeys, keys: Float64Array): FewKeys => {
   const { ends } = found
   if (!ends) return { ...found, keys, distinct: false }
   return {
@@ -138,11 +139,14 @@ export const eachValue = (found: FoundValues, batch: Batch, visit: (i: number, k
 
 export type Codes = Uint8Array | Uint16Array | Uint32Array
 
-/** Codes of a batch, or their names; a view of the column if possible; all 0 without a column. */
+/**
+ * Codes of a batch, or their names; all 0 without a column. They are valid until the next call: a
+ * view of the column if possible, or an array that all calls share.
+ */
 export const codesIn = (column: Codes | undefined, batch: Batch, names?: Uint32Array): Codes => {
   const { count } = batch
   if (!column) return names && names[0] !== 0 ? new Uint32Array(count).fill(names[0]!) : new Uint8Array(count)
-  const codes = picked(column, batch)
+  const codes = picked(column, batch, codeScratch)
   if (!names) return codes
   const named = new Uint32Array(count)
   for (let i = 0; i < count; i++) named[i] = names[codes[i]!]!
@@ -158,7 +162,7 @@ export const countCodes = (column: Codes | undefined, batch: Batch, size: number
     return counts
   }
   const list = bits ? undefined : batch.list
-  const whole = !list && 2 * count > column.length ? countsOf(column, size) : undefined
+  const whole = !list && 2 * count > column.length ? wholeCountsOf(column, size) : undefined
   if (list) for (let i = 0; i < count; i++) counts[column[list[i]!]!]!++
   else if (whole) {
     counts.set(whole)
@@ -186,7 +190,7 @@ const addMasked = (column: Codes, bits: Uint32Array, step: 1 | -1, counts: Uint3
 }
 
 /** The counts of a whole column, from the second time on that they are asked for. */
-const countsOf = (column: Codes, size: number): Uint32Array | undefined => {
+const wholeCountsOf = (column: Codes, size: number): Uint32Array | undefined => {
   const known = wholeCounts.get(column)
   if (known === undefined) wholeCounts.set(column, null)
   if (!known && known !== null) return undefined
@@ -200,12 +204,35 @@ const countsOf = (column: Codes, size: number): Uint32Array | undefined => {
 /** By cached column, which takes more bytes; null for one that was asked for once. */
 const wholeCounts = new WeakMap<Codes, Uint32Array | null>()
 
+/** Arrays that a thread uses again: new ones would have to be cleared and collected. */
+const createScratch = () => {
+  let buffer = new ArrayBuffer(0)
+  return <T>(type: ArrayType<T>, count: number): T => {
+    const bytes = count * type.BYTES_PER_ELEMENT
+    if (bytes > MAX_SCRATCH_BYTES) return new type(count)
+    if (bytes > buffer.byteLength) buffer = new ArrayBuffer(2 ** Math.ceil(Math.log2(bytes)))
+    return new type(buffer, 0, count)
+  }
+}
+
+interface ArrayType<T> {
+  new (count: number): T
+  new (buffer: ArrayBuffer, start: number, count: number): T
+  BYTES_PER_ELEMENT: number
+}
+
+type Scratch = ReturnType<typeof createScratch>
+const MAX_SCRATCH_BYTES = 2 ** 22
+const codeScratch = createScratch()
+const numberScratch = createScratch()
+
 /** The numbers of a batch; a view if possible. */
-const picked = <T extends Codes | Float64Array>(all: T, batch: Batch): T => {
+const picked = <T extends Codes | Float64Array>(all: T, batch: Batch, scratch?: Scratch): T => {
   const { count, from, bits } = batch
   const list = bits ? undefined : batch.list
   if (!bits && !list) return all.subarray(from, from + count) as T
-  const numbers = new (all.constructor as new (count: number) => T)(count)
+  const type = all.constructor as unknown as ArrayType<T>
+  const numbers = scratch ? scratch(type, count) : new type(count)
   if (list) for (let i = 0; i < count; i++) numbers[i] = all[list[i]!]!
   else pickMasked(all, bits!, numbers)
   return numbers
@@ -225,18 +252,24 @@ const pickMasked = (all: Codes | Float64Array, bits: Uint32Array, into: Codes | 
   }
 }
 
-/** One value per document: the first, or NaN. */
+/** One value per document: the first, or NaN. Callers may write to the array. */
 export const gathered = (found: FoundValues, batch: Batch): Float64Array => {
+  if (found.form !== 'each' || found.raw) return writeValues(found, batch, new Float64Array(batch.count))
+  const numbers = picked(found.keys, batch)
+  return batch.bits || batch.list ? numbers : numbers.slice()
+}
+
+/** As `gathered`, to be read before the next call. */
+export const gatheredOnce = (found: FoundValues, batch: Batch): Float64Array =>
+  found.form === 'each' && !found.raw
+    ? picked(found.keys, batch, numberScratch)
+    : writeValues(found, batch, numberScratch(Float64Array, batch.count))
+
+const writeValues = (found: FoundValues, batch: Batch, all: Float64Array): Float64Array => {
   const { count } = batch
-  if (found.form === 'each' && !found.raw) {
-    const numbers = picked(found.keys, batch)
-    // Callers may write to it.
-    return batch.bits || batch.list ? numbers : numbers.slice()
-  }
-  const all = new Float64Array(count)
   if (found.form === 'each') {
     const { values, base } = found.raw!
-    const codes = picked(values, batch)
+    const codes = picked(values, batch, codeScratch)
     for (let i = 0; i < count; i++) all[i] = base + codes[i]!
     if (base === MISSING) for (let i = 0; i < count; i++) if (all[i] === MISSING) all[i] = Number.NaN
   } else if (found.form === 'several') {
@@ -247,7 +280,7 @@ export const gathered = (found: FoundValues, batch: Batch): Float64Array => {
     }
   } else if (found.at) {
     const { keys } = found
-    const codes = picked(found.at, batch)
+    const codes = picked(found.at, batch, codeScratch)
     for (let i = 0; i < count; i++) all[i] = keys[codes[i]!]!
   } else all.fill(found.keys[0]!)
   return all
@@ -301,8 +334,8 @@ const SHARED = 2 ** 18
 
 const present = (value: number): number => (value === MISSING ? Number.NaN : value)
 
-const withoutMissing = (numbers: Float64Array): Float64Array =>
-  numbers.includes(MISSING) ? numbers.map(present) : numbers
+const withoutMissing = (numbers: Float64Array): Float64Array => (hasMissing(numbers) ? numbers.map(present) : numbers)
+const hasMissing = rememberedBy((numbers: Float64Array) => numbers.includes(MISSING))
 
 const startPresent = (numbers: Float64Array): Float64Array => (numbers[0] === MISSING ? numbers.map(present) : numbers)
 

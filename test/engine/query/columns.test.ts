@@ -79,8 +79,8 @@ describe('a scan of a column', () => {
     const { base } = data
     assert.equal(data.dictionary, undefined)
     assert.deepEqual(
-      [among(0.2, 0.8), among(base, 1998), among(2 ** 31, 2 ** 32), among(0, Infinity)],
-      [0, 1000, 1000, 2000],
+      [among(0.2, 0.8), among(base, 1998), among(2 ** 31 - 1, 2 ** 32), among(1, 2 ** 31 - 1), among(0, Infinity)],
+      [0, 1000, 1000, 999, 2000],
     )
   })
 

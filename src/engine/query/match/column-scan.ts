@@ -89,8 +89,11 @@ const bitsBetween = (
   const [first, last] = within.form === 'run' ? [within.from, within.to] : [0, values.length]
   const bits = new Uint32Array((values.length + 31) >>> 5)
   const isWhole = !(values instanceof Float64Array)
-  const [least, greatest] = [Math.max(0, Math.ceil(from)), Math.min(2 ** 32 - 1, Math.floor(to))]
+  const most = 2 ** (8 * values.BYTES_PER_ELEMENT) - 1
+  const [least, greatest] = [Math.max(0, Math.ceil(from)), Math.min(most, Math.floor(to))]
   if (isWhole && least > greatest) return EMPTY_SET
+  // Small bounds leave the sign of one of two differences, of any words.
+  const isSmall = isWhole && greatest < 2 ** 31
   const low = least | 0
   const above = ~(greatest - least)
   for (let at = first; at < last; at += STRETCH) {
@@ -100,7 +103,12 @@ const bitsBetween = (
       const word = ordinal >>> 5
       const end = Math.min(stop, (word + 1) << 5)
       let found = 0
-      if (isWhole)
+      if (isSmall)
+        for (; ordinal < end; ordinal++) {
+          const value = values[ordinal]! | 0
+          found |= (~((value - least) | (greatest - value)) >>> 31) << (ordinal & 31)
+        }
+      else if (isWhole)
         for (; ordinal < end; ordinal++) {
           // The borrow of an unsigned difference: branches would be mispredicted.
           const over = ((values[ordinal]! | 0) - low) | 0

@@ -300,7 +300,9 @@ const byColumn = (
         )
       const data = source.data(at)
       if (!data) return EMPTY_SET
-      const { found, doubtful } = scan(data, condition, within ?? run(0, at.size), reader.check)
+      // The least bound that holds all values is the cheapest one.
+      const asked = judge ? condition : { ...condition, high: Math.min(high, bounds.greatest) }
+      const { found, doubtful } = scan(data, asked, within ?? run(0, at.size), reader.check)
       return isEmptySet(doubtful) ? found : or([found, records.matches(at, doubtful)], at.size)
     },
   }

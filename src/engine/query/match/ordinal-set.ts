@@ -17,7 +17,7 @@ export const run = (from: number, to: number): OrdinalSet => (from < to ? { form
 export const listed = (list: Uint32Array): OrdinalSet => (list.length ? { form: 'list', list } : EMPTY_SET)
 /** A set of ordinals in any order; repeats count once. */
 export const collected = (ordinals: Uint32Array, size: number): OrdinalSet => {
-  if (ordinals.length * DENSE > size) {
+  if (isDenseList(ordinals, size)) {
     const bits = new Uint32Array((size + 31) >>> 5)
     for (let i = 0; i < ordinals.length; i++) bits[ordinals[i]! >>> 5]! |= 1 << (ordinals[i]! & 31)
     return countedBits(bits)
@@ -35,7 +35,7 @@ const SMALL_LIST = 1024
 export const packed = (set: OrdinalSet, size: number): OrdinalSet => {
   if (set.form !== 'list') return set
   const { list } = set
-  if (list.length > SMALL_LIST && list.length * DENSE > size) return collected(list, size)
+  if (list.length > SMALL_LIST && isDenseList(list, size)) return collected(list, size)
   // Copies the start of a larger array, to free the rest.
   return list.buffer.byteLength > list.byteLength ? listed(list.slice()) : set
 }
@@ -170,6 +170,7 @@ export const takeOrdinals = (set: OrdinalSet, limit: number, descending: boolean
 
 /** A list becomes a bitmap if it has more than one in this number of ordinals. */
 const DENSE = 32
+export const isDenseList = (list: Uint32Array, size: number): boolean => list.length * DENSE > size
 
 const clipped = (set: OrdinalSet, from: number, to: number, size: number): OrdinalSet => {
   if (from === 0 && to === size) return set

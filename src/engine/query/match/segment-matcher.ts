@@ -2,7 +2,7 @@ import type { Kind } from '../../../mapping/index.ts'
 import type { Node } from '../../../query/ast.ts'
 import type { Posting, Segment, StoreReader } from '../../reader.ts'
 import { firstEndingFrom, type NumberedKind, type SegmentView, segmentAt } from '../fields/ordinals.ts'
-import { and, EMPTY_SET, listed, type OrdinalSet, or } from './ordinal-set.ts'
+import { and, collected, EMPTY_SET, isDenseList, listed, type OrdinalSet, or } from './ordinal-set.ts'
 
 /** A part of the plan at work: it may look at no more than the candidates that are given. */
 export interface SegmentMatcher {
@@ -53,9 +53,22 @@ export const union = (
   within?: OrdinalSet | undefined,
 ): OrdinalSet => {
   if (postings.length === 0) return EMPTY_SET
-  const lists = postings.map(posting => listed(reader.ordinals(posting)))
-  return or(within?.form === 'run' ? lists.map(list => and(list, within, size)) : lists, size)
+  const sets = postings.map(posting => setOfList(reader.ordinals(posting), size))
+  return or(within?.form === 'run' ? sets.map(set => and(set, within, size)) : sets, size)
 }
+
+/** The bits of a dense list live as long as the reader keeps the list, of which they take a part. */
+const setOfList = (list: Uint32Array, size: number): OrdinalSet => {
+  if (!isDenseList(list, size)) return listed(list)
+  let set = denseLists.get(list)
+  if (!set) {
+    set = collected(list, size)
+    denseLists.set(list, set)
+  }
+  return set
+}
+
+const denseLists = new WeakMap<Uint32Array, OrdinalSet>()
 
 /** Matches documents in postings; `count` sums them up if their lengths are sufficient. */
 export const byPostings = (
