@@ -72,12 +72,29 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     },
   })
   const points = createPointsCache(db, kept.points)
-  let checking = () => {}
+  const nothing = () => {}
+  let checking = nothing
   let seen: unknown
   let segments: Segment[] = []
   let segmentsById = new Map<number, Segment>()
   let headers = new Map<number, ReadHeader>()
   const { loadSignatures, ...dictionaries } = createDictionaryReader(db, () => seen)
+
+  /** Calls of `begin` without their `end` yet. */
+  let depth = 0
+  const enter = () => {
+    begin.run()
+    try {
+      // The first read fixes the transaction's state, and detects whether that changed.
+      const now = version.get()
+      if (now === seen) return
+      load()
+      seen = now
+    } catch (error) {
+      end.run()
+      throw error
+    }
+  }
 
   const load = () => {
     segments = hasSegments ? (selectSegments.all() as Segment[]) : []
@@ -114,25 +131,20 @@ const createStoreReader = (db: Db, kept: KeptShare, hasSegments: boolean) => {
     records: createRecordReader({ prepare: sql => db.prepare(sql), version: () => seen }),
     /** A prepared statement of this text, the same one each time. */
     prepare: memoize(500, (sql: string): Statement => db.prepare(sql)),
-    /** Until `end`, long operations poll `check`, which throws to abort them. */
-    begin(check: () => void = () => {}): void {
+    /**
+     * Until `end`, long operations poll `check`, which throws to abort them. A call within another
+     * one reads the same state.
+     */
+    begin(check: () => void = nothing): void {
       checking = check
-      begin.run()
-      try {
-        // The first read fixes the transaction's state, and detects whether that changed.
-        const now = version.get()
-        if (now === seen) return
-        load()
-        seen = now
-      } catch (error) {
-        end.run()
-        throw error
-      }
+      if (depth === 0) enter()
+      depth++
     },
     check: (): void => checking(),
     end(): void {
-      checking = () => {}
-      end.run()
+      checking = nothing
+      depth--
+      if (depth === 0) end.run()
     },
     /** Changes when `begin` finds another state than before. */
     version: (): number => seen as number,

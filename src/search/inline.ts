@@ -83,15 +83,35 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     return opened
   }
 
+  /**
+   * One transaction for all that a request reads, as each takes some system calls. Undefined where
+   * it cannot begin, or documents are elsewhere: the error comes from a thread.
+   */
+  const inTransaction = <T>(store: string, work: (opened: InlineStore, started: number) => T): T | undefined => {
+    const opened = openOf(store)
+    if (!opened) return undefined
+    const { reader, checkWhole } = opened
+    const started = time()
+    try {
+      reader.begin()
+    } catch {
+      return undefined
+    }
+    try {
+      if (holds(checkWhole)) return work(opened, started)
+      return undefined
+    } finally {
+      reader.end()
+    }
+  }
+
   const attempt = (
-    { store, account, shape }: { store: string; account: number; shape: () => string },
+    { searcher }: InlineStore,
+    { started, account, shape }: { started: number; account: number; shape: () => string },
     work: (searcher: Searcher, options: SearchControl) => Reply,
   ): StoreAnswer | undefined => {
-    const opened = openOf(store)
-    if (!opened || !holdsAll(opened)) return undefined
     const budget = budgetMs ?? (cold > 0 ? COLD.budgetMs : BUDGET_MS)
     cold--
-    const started = time()
     const used = clock()
     const options = {
       deadline: Number.POSITIVE_INFINITY,
@@ -110,7 +130,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       return undefined
     }
     try {
-      const { body, ...answer } = work(opened.searcher, options)
+      const { body, ...answer } = work(searcher, options)
       if (!(body instanceof Uint8Array)) return handOver()
       credit.answered(shape, taken())
       return { ...answer, body }
@@ -145,28 +165,16 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   }
 
   /** The cached answer for the present state of the store. */
-  const answered = (store: string, key: string): StoreAnswer | undefined => {
-    const opened = budgetMs === 0 ? undefined : openOf(store)
-    if (!opened || !holdsAll(opened)) return undefined
-    const started = time()
-    const { reader, answers } = opened
-    try {
-      reader.begin()
-      reader.end()
-    } catch {
-      return undefined
-    }
+  const answered = ({ reader, answers }: InlineStore, key: string, started: number): StoreAnswer | undefined => {
     const body = answers.get(key, reader.version(), Math.round(time() - started))
     turns.spend(time() - started)
     return body && { status: 200, body }
   }
 
   /** Returns the answer, and caches it if it is requested again. */
-  const keeping = (store: string, key: string | undefined, found: StoreAnswer | undefined) => {
-    if (key === undefined || found?.status !== 200 || found.readsNow || !(found.body instanceof Uint8Array))
-      return found
-    const opened = openOf(store)
-    opened?.answers.offer(key, opened.reader.version(), found.body)
+  const keeping = ({ reader, answers }: InlineStore, key: string | undefined, found: StoreAnswer | undefined) => {
+    if (key !== undefined && found?.status === 200 && !found.readsNow && found.body instanceof Uint8Array)
+      answers.offer(key, reader.version(), found.body)
     return found
   }
 
@@ -179,24 +187,27 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       const how = () => JSON.stringify([parameters, form, format, scroll !== undefined])
       const shape = lazy(() => queryShape(`${store} ${entities} ${how()}`, text))
       const key = keyOfSearch(search, text)
-      const known = key === undefined || !turns.isFree() ? undefined : answered(store, key)
-      if (known) return known
-      return inTurn(asking, shape, () =>
-        keeping(
-          store,
-          key,
-          attempt({ store, account: asking.account, shape }, (searcher, options) =>
-            // Long answers are a thread's.
-            answerForm(searcher, search, text, { ...options, limits, now: at, mayStream: false }),
+      const run = () =>
+        inTransaction(store, (opened, started) =>
+          keeping(
+            opened,
+            key,
+            attempt(opened, { started, account: asking.account, shape }, (searcher, options) =>
+              // Long answers are a thread's.
+              answerForm(searcher, search, text, { ...options, limits, now: at, mayStream: false }),
+            ),
           ),
-        ),
-      )
+        )
+      if (budgetMs === 0 || key === undefined || !turns.isFree()) return inTurn(asking, shape, run)
+      return inTransaction(store, (opened, started) => answered(opened, key, started) ?? inTurn(asking, shape, run))
     },
     get({ store, index, entity, document, ...how }, asking) {
       const shape = lazy(() => queryShape(`${store} ${entity}`, ''))
       return inTurn(asking, shape, () =>
-        attempt({ store, account: asking.account, shape }, searcher =>
-          answerGet(searcher, index, entity as Kind, document, how),
+        inTransaction(store, (opened, started) =>
+          attempt(opened, { started, account: asking.account, shape }, searcher =>
+            answerGet(searcher, index, entity as Kind, document, how),
+          ),
         ),
       )
     },
@@ -209,8 +220,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   }
 }
 
-/** The error comes from a thread. */
-const holdsAll = ({ checkWhole }: InlineStore): boolean => {
+const holds = (checkWhole: () => void): boolean => {
   try {
     checkWhole()
     return true
