@@ -92,7 +92,7 @@ const createSearchAsk = (
   config: Config,
   network: string,
   shutdown: Run['shutdown'],
-): { ask: AskPage; networks: string[] } => {
+): { ask: AskPage; networks: readonly string[] } => {
   const { server, token } = config
   if (server !== undefined && token !== undefined)
     return {

@@ -32,17 +32,33 @@ export const createDirect = ({ search, door, bodies, limits, log, defaultParamet
   const toError = renderError(log)
   const most = Math.min(limits.body, SMALL_SEARCH)
 
-  const targetOf = (url: string): SearchTarget | undefined => {
+  const findIn = (url: string): SearchTarget | undefined => {
     const [, technology, blockchain, name, entity] = SEARCH_PATH.exec(url) ?? []
     if (entity === undefined) return undefined
     const network = `${technology}/${blockchain}/${name}`
     try {
-      const target = findTarget(network, entity, search.networks(network))
-      // Networks with coverage need a further header.
-      return search.coverage?.(network) === undefined ? target : undefined
+      return findTarget(network, entity, search.networks(network))
     } catch {
       return undefined
     }
+  }
+
+  /** Targets by their URLs, among these networks. */
+  const targets = new Map<string, SearchTarget>()
+  let among: readonly string[] = []
+  const targetOf = (url: string): SearchTarget | undefined => {
+    const known = targets.get(url)
+    const isCurrent = known !== undefined && search.networks(known.network) === among
+    const target = isCurrent ? known : findIn(url)
+    if (!target) return undefined
+    if (!isCurrent) {
+      const networks = search.networks(target.network)
+      if (networks !== among || targets.size >= MAX_TARGETS) targets.clear()
+      among = networks
+      targets.set(url, target)
+    }
+    // Networks with coverage need a further header.
+    return search.coverage?.(target.network) === undefined ? target : undefined
   }
 
   /** Body size in bytes; undefined unless the body is plain and small. */
@@ -109,6 +125,8 @@ export const createDirect = ({ search, door, bodies, limits, log, defaultParamet
 
 /** Largest body for the short path, in bytes; larger ones are shared with threads. */
 const SMALL_SEARCH = 16_384
+/** URLs whose targets are kept. */
+const MAX_TARGETS = 100
 const SEARCH_PATH = /^\/([\w.~-]+)\/([\w.~-]+)\/([\w.~-]+)\/es\/([\w,-]+)\/_?search\/?$/
 const OTHER_FORMS = /csv|ndjson|parquet/i
 

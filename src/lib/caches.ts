@@ -75,6 +75,15 @@ export const memoize = <K, V extends NonNullable<unknown> | null>(
   }
 }
 
+/** Caches the value of the latest arguments. */
+export const memoizeLatest = <A extends readonly unknown[], V>(make: (...args: A) => V): ((...args: A) => V) => {
+  let known: { args: A; value: V } | undefined
+  return (...args) => {
+    if (!known?.args.every((arg, i) => arg === args[i])) known = { args, value: make(...args) }
+    return known.value
+  }
+}
+
 /** Caches values by object, as long as the object lives. */
 export const rememberedBy = <K extends WeakKey, V>(make: (key: K) => V): ((key: K) => V) => {
   const known = new WeakMap<K, { value: V }>()

@@ -7,6 +7,8 @@ import type { Nearness, TextPattern } from './text/pattern.ts'
  */
 
 export const andNode = (nodes: readonly Node[]): Node => {
+  const [only] = nodes
+  if (only && nodes.length === 1 && only.op !== 'and') return only
   const flat = nodes.flatMap(node => (node.op === 'and' ? node.of : [node])).filter(node => node.op !== 'all')
   if (flat.some(node => node.op === 'none')) return NONE_NODE
   const rest: Node[] = []

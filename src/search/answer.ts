@@ -5,7 +5,7 @@ import type { SimilarRequest } from '../engine/query/similar-contracts.ts'
 import type { Suggester, SuggestRequest } from '../engine/query/suggest.ts'
 import type { StoreReader } from '../engine/reader.ts'
 import { hidesScores } from '../engine/show/basic-hit.ts'
-import { createByteWriter, newBytes } from '../lib/bytes.ts'
+import { createByteWriter } from '../lib/bytes.ts'
 import { refuse } from '../lib/errors.ts'
 import { filterJson } from '../lib/filter-json.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
@@ -179,7 +179,7 @@ export const answerRequest = answering(
         // The head contains the total time, which is known last.
         return {
           status: 200,
-          body: joinedBytes(encodeText(head(lead(written), written.isEarly)), out.view(), tailOf(written, index)),
+          body: joinedBytes(head(lead(written), written.isEarly), out.view(), tailOf(written, index)),
         }
       })
     }
@@ -317,14 +317,13 @@ export const answerSuggest = (reader: StoreReader, suggester: Suggester, request
 /** Shared by all answers: each answer or part is consumed before the next one starts. */
 const sharedWriter = createByteWriter(1 << 16)
 
-const joinedBytes = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
-  const whole = newBytes(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
+const joinedBytes = (head: string, hits: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> => {
+  const length = Buffer.byteLength(head)
+  const whole = Buffer.allocUnsafeSlow(length + hits.length + tail.length)
+  whole.write(head)
+  whole.set(hits, length)
+  whole.set(tail, length + hits.length)
+  return new Uint8Array(whole.buffer as ArrayBuffer)
 }
 
 /** Text as bytes with memory of their own, which can be transferred to another thread. */

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { NamedContract } from '../engine/query/suggest.ts'
+import { memoizeLatest } from '../lib/caches.ts'
 import { type Eventually, whenThere } from '../lib/scheduling/event-loop.ts'
 import type { Limits } from '../limits/index.ts'
 import type { SearchRequest } from '../query/request.ts'
@@ -109,8 +110,12 @@ export const createPool = (options: PoolOptions) => {
   const starting = inlineMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(threads.start, THREAD_START_MS)
   starting?.unref()
 
+  const listNetworks = memoizeLatest((files: ReadonlyMap<string, string>, _lost: number) => [
+    ...new Set([...files.keys(), ...(checks?.lost.keys() ?? [])]),
+  ])
+
   const service: SearchService = {
-    networks: wanted => [...new Set([...stores(wanted).keys(), ...(checks?.lost.keys() ?? [])])],
+    networks: wanted => listNetworks(stores(wanted), checks?.lost.size ?? 0),
     async search(asking) {
       const { network, account, signal, scroll, ...asked } = asking
       signal.throwIfAborted()
@@ -149,10 +154,11 @@ export const createPool = (options: PoolOptions) => {
       checkedStoreOf(network).documents(wanted, { ...asking, dialect: { ...NATIVE_DIALECT, filterPath } }),
     holdings: async ({ network, ...asking }) => storeOf(network).holdings(asking),
     coverage(network) {
+      if (!network.includes(',')) return coverageOf(network)
       const each = networksIn(network)
       const texts = each.flatMap(one => {
         const text = coverageOf(one)
-        return text === undefined ? [] : [each.length === 1 ? text : `${one}: ${text}`]
+        return text === undefined ? [] : [`${one}: ${text}`]
       })
       return texts.length === 0 ? undefined : texts.join(', ')
     },

@@ -9,8 +9,11 @@ import type { WideIntegers } from './columns/argument-values.ts'
  * loop neither parses large queries nor builds large answers.
  */
 export interface SearchService {
-  /** Searchable networks, as `technology/blockchain/network`; refreshed if `wanted` is unknown. */
-  networks(wanted?: string): string[]
+  /**
+   * Searchable networks, as `technology/blockchain/network`; refreshed if `wanted` is unknown. The
+   * same list until it is read again.
+   */
+  networks(wanted?: string): readonly string[]
   search(request: NetworkCaller & SearchParams): Promise<SearchAnswer>
   cursors: CursorService
   /** Renders a template; `isJson`: a result that is no JSON is refused. */

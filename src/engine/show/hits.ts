@@ -1,4 +1,5 @@
 import type { ByteWriter } from '../../lib/bytes.ts'
+import { memoizeLatest } from '../../lib/caches.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest, SourceFilter } from '../../query/request.ts'
@@ -65,11 +66,7 @@ export const createHits = (options: HitsOptions): Hits => {
   }
   const cache = createHitCache<CachedHit>(() => reader.version())
   const writers = new Map<string, WriteHit>()
-  const writerOf = (
-    kind: Kind,
-    filter: SourceFilter,
-    { index, parents, bare }: { index: string; parents: boolean; bare: boolean },
-  ): WriteHit => {
+  const writerOf = memoizeLatest((kind: Kind, filter: SourceFilter, index: string, parents: boolean, bare: boolean) => {
     const key = `${kind} ${index} ${parents} ${bare} ${JSON.stringify(filter)}`
     let writer = writers.get(key)
     if (!writer) {
@@ -79,7 +76,7 @@ export const createHits = (options: HitsOptions): Hits => {
       writers.set(key, writer)
     }
     return writer
-  }
+  })
   const writeKept = (write: WriteHit, position: number, score: string, out: ByteWriter): number => {
     const kept = cache.get(write, position)
     if (kept) {
@@ -101,7 +98,7 @@ export const createHits = (options: HitsOptions): Hits => {
     { index, between, parents, bare }: { index: string; between: number; parents: boolean; bare: boolean },
   ): WriteHits => {
     const { source, parts, size } = request
-    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, source, { index, parents, bare })]))
+    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, source, index, parents, bare)]))
     // Parts that depend on the query are not cached.
     const keeps = !bare && size >= 0 && size <= MAX_CACHED_PAGE
     return createPlainWriter(bare ? { ...request, sort: [] } : request, {
