@@ -100,6 +100,22 @@ test('a search is answered directly as it is by the app, to the byte and the hea
   }
 })
 
+test('a path is looked up again once there are other networks', async () => {
+  let networks = [MAINNET]
+  const { plain, quick, taken } = await start({ search: { ...echo, networks: () => networks } })
+  for (const [names, direct] of [
+    [networks, true],
+    [['ethereum/gnosis/mainnet'], false],
+    [[MAINNET, 'ethereum/gnosis/mainnet'], true],
+  ] as const) {
+    networks = [...names]
+    for (const _ of [1, 2]) {
+      assert.deepEqual(await ask(quick, { body: '{}' }), await ask(plain, { body: '{}' }), names.join())
+      assert.deepEqual(taken.splice(0), [direct], names.join())
+    }
+  }
+})
+
 test('whatever a search comes to is told directly as it is by the app', async () => {
   const stream = () =>
     new ReadableStream<Uint8Array>({
