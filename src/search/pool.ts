@@ -121,8 +121,9 @@ export const createPool = (options: PoolOptions) => {
       signal.throwIfAborted()
       if (scroll !== undefined && networksIn(network).length > 1)
         throw oneOnly('[scroll]', 'page by [search_after], or take all hits by "size": -1')
-      const looking = { ...asking, networks: service.networks(), limits, storeOf: checkedStoreOf }
-      const body = mayLookUp(asked.body) ? await withLookups(asked.body, looking) : asked.body
+      const body = mayLookUp(asked.body)
+        ? await withLookups(asked.body, { ...asking, networks: service.networks(), limits, storeOf: checkedStoreOf })
+        : asked.body
       if (scroll !== undefined) return cursors.begin({ ...asking, body, scroll })
       // Later parts of an answer keep the moment of the first one.
       return search(network, { ...asked, body, now: Date.now() }, { account, signal })
