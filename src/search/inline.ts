@@ -90,7 +90,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   const inTransaction = <T>(store: string, work: (opened: InlineStore, started: number) => T): T | undefined => {
     const opened = openOf(store)
     if (!opened) return undefined
-    const { reader, checkWhole } = opened
+    const { reader } = opened
     const started = time()
     try {
       reader.begin()
@@ -98,20 +98,21 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       return undefined
     }
     try {
-      if (holds(checkWhole)) return work(opened, started)
-      return undefined
+      return holdsAll(opened) ? work(opened, started) : undefined
     } finally {
       reader.end()
+      turns.spend(time() - started)
     }
   }
 
   const attempt = (
     { searcher }: InlineStore,
-    { started, account, shape }: { started: number; account: number; shape: () => string },
+    { account, shape }: { account: number; shape: () => string },
     work: (searcher: Searcher, options: SearchControl) => Reply,
   ): StoreAnswer | undefined => {
     const budget = budgetMs ?? (cold > 0 ? COLD.budgetMs : BUDGET_MS)
     cold--
+    const started = time()
     const used = clock()
     const options = {
       deadline: Number.POSITIVE_INFINITY,
@@ -138,8 +139,6 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       if (!(error instanceof ChainsieveError && error.next === 'refuse')) return handOver()
       credit.answered(shape, taken())
       throw error
-    } finally {
-      turns.spend(time() - started)
     }
   }
 
@@ -167,7 +166,6 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   /** The cached answer for the present state of the store. */
   const answered = ({ reader, answers }: InlineStore, key: string, started: number): StoreAnswer | undefined => {
     const body = answers.get(key, reader.version(), Math.round(time() - started))
-    turns.spend(time() - started)
     return body && { status: 200, body }
   }
 
@@ -187,25 +185,27 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       const how = () => JSON.stringify([parameters, form, format, scroll !== undefined])
       const shape = lazy(() => queryShape(`${store} ${entities} ${how()}`, text))
       const key = keyOfSearch(search, text)
-      const run = () =>
-        inTransaction(store, (opened, started) =>
-          keeping(
-            opened,
-            key,
-            attempt(opened, { started, account: asking.account, shape }, (searcher, options) =>
-              // Long answers are a thread's.
-              answerForm(searcher, search, text, { ...options, limits, now: at, mayStream: false }),
-            ),
+      const run = (opened: InlineStore) =>
+        keeping(
+          opened,
+          key,
+          attempt(opened, { account: asking.account, shape }, (searcher, options) =>
+            // Long answers are a thread's.
+            answerForm(searcher, search, text, { ...options, limits, now: at, mayStream: false }),
           ),
         )
-      if (budgetMs === 0 || key === undefined || !turns.isFree()) return inTurn(asking, shape, run)
-      return inTransaction(store, (opened, started) => answered(opened, key, started) ?? inTurn(asking, shape, run))
+      if (budgetMs === 0) return undefined
+      if (key === undefined || !turns.isFree()) return inTurn(asking, shape, () => inTransaction(store, run))
+      return inTransaction(store, (opened, started) => {
+        const known = answered(opened, key, started)
+        return known ?? (credit.mayTry(asking.account, shape) ? run(opened) : undefined)
+      })
     },
     get({ store, index, entity, document, ...how }, asking) {
       const shape = lazy(() => queryShape(`${store} ${entity}`, ''))
       return inTurn(asking, shape, () =>
-        inTransaction(store, (opened, started) =>
-          attempt(opened, { started, account: asking.account, shape }, searcher =>
+        inTransaction(store, opened =>
+          attempt(opened, { account: asking.account, shape }, searcher =>
             answerGet(searcher, index, entity as Kind, document, how),
           ),
         ),
@@ -220,7 +220,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
   }
 }
 
-const holds = (checkWhole: () => void): boolean => {
+const holdsAll = ({ checkWhole }: InlineStore): boolean => {
   try {
     checkWhole()
     return true
