@@ -163,19 +163,6 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
     return waits ? promise : undefined
   }
 
-  /** The cached answer for the present state of the store. */
-  const answered = ({ reader, answers }: InlineStore, key: string, started: number): StoreAnswer | undefined => {
-    const body = answers.get(key, reader.version(), Math.round(time() - started))
-    return body && { status: 200, body }
-  }
-
-  /** Returns the answer, and caches it if it is requested again. */
-  const keeping = ({ reader, answers }: InlineStore, key: string | undefined, found: StoreAnswer | undefined) => {
-    if (key !== undefined && found?.status === 200 && !found.readsNow && found.body instanceof Uint8Array)
-      answers.offer(key, reader.version(), found.body)
-    return found
-  }
-
   return {
     coverage: store => openOf(store)?.coverage(),
     search(search, asking) {
@@ -197,7 +184,7 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       if (budgetMs === 0) return undefined
       if (key === undefined || !turns.isFree()) return inTurn(asking, shape, () => inTransaction(store, run))
       return inTransaction(store, (opened, started) => {
-        const known = answered(opened, key, started)
+        const known = cachedAnswer(opened, key, time() - started)
         return known ?? (credit.mayTry(asking.account, shape) ? run(opened) : undefined)
       })
     },
@@ -218,6 +205,19 @@ export const createInline = ({ limits, budgetMs, mayShare = () => false, now }: 
       open.clear()
     },
   }
+}
+
+/** The cached answer for the present state of the store; `ms`: since the request began. */
+const cachedAnswer = ({ reader, answers }: InlineStore, key: string, ms: number): StoreAnswer | undefined => {
+  const body = answers.get(key, reader.version(), Math.round(ms))
+  return body && { status: 200, body }
+}
+
+/** Returns the answer, and caches it if it is requested again. */
+const keeping = ({ reader, answers }: InlineStore, key: string | undefined, found: StoreAnswer | undefined) => {
+  if (key !== undefined && found?.status === 200 && !found.readsNow && found.body instanceof Uint8Array)
+    answers.offer(key, reader.version(), found.body)
+  return found
 }
 
 const holdsAll = ({ checkWhole }: InlineStore): boolean => {

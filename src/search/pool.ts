@@ -110,12 +110,9 @@ export const createPool = (options: PoolOptions) => {
   const starting = inlineMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(threads.start, THREAD_START_MS)
   starting?.unref()
 
-  const listNetworks = memoizeLatest((files: ReadonlyMap<string, string>, _lost: number) => [
-    ...new Set([...files.keys(), ...(checks?.lost.keys() ?? [])]),
-  ])
-
+  const listNetworks = createNetworkList(checks)
   const service: SearchService = {
-    networks: wanted => listNetworks(stores(wanted), checks?.lost.size ?? 0),
+    networks: wanted => listNetworks(stores(wanted)),
     async search(asking) {
       const { network, account, signal, scroll, ...asked } = asking
       signal.throwIfAborted()
@@ -187,6 +184,14 @@ export const createPool = (options: PoolOptions) => {
       await Promise.all([threads.close(), checks?.close()])
     },
   }
+}
+
+/** The same list while the files are the same, so others can tell whether it changed. */
+const createNetworkList = (checks: StoreChecks | undefined) => {
+  const list = memoizeLatest((files: ReadonlyMap<string, string>, _lost: number) => [
+    ...new Set([...files.keys(), ...(checks?.lost.keys() ?? [])]),
+  ])
+  return (files: ReadonlyMap<string, string>): readonly string[] => list(files, checks?.lost.size ?? 0)
 }
 
 /** Caches scope coverage briefly; undefined if the store is unreadable: its searches say why. */
