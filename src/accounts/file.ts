@@ -73,6 +73,38 @@ export const MIGRATIONS: readonly string[] = [
    CREATE INDEX audit_by_account ON audit (account, id);
    CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is not changed'); END`,
   'ALTER TABLE tokens ADD COLUMN rate INTEGER',
+  // A list without a name is one that is being written, or was deleted. `list_changes` has the last
+  // changes of each: readers apply them to the values that they hold.
+  `CREATE TABLE lists (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     account INTEGER NOT NULL REFERENCES accounts,
+     name TEXT,
+     size INTEGER NOT NULL,
+     revision INTEGER NOT NULL,
+     created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     seq INTEGER NOT NULL,
+     whole_seq INTEGER NOT NULL,
+     UNIQUE (account, name)
+   ) STRICT;
+   CREATE TABLE list_values (
+     list INTEGER NOT NULL,
+     value BLOB NOT NULL,
+     PRIMARY KEY (list, value)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE list_changes (
+     list INTEGER NOT NULL,
+     seq INTEGER NOT NULL,
+     value BLOB NOT NULL,
+     added INTEGER NOT NULL,
+     PRIMARY KEY (list, seq, value)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE rule_lists (
+     list INTEGER NOT NULL,
+     rule INTEGER NOT NULL,
+     PRIMARY KEY (list, rule)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX rule_lists_by_rule ON rule_lists (rule)`,
 ]
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */

@@ -18,8 +18,11 @@ import type { Indexing } from '../ingest/network.ts'
 import { ChainsieveError, refuse } from '../lib/errors.ts'
 import { mapInTurns } from '../lib/scheduling/event-loop.ts'
 import { overLimit } from '../limits/index.ts'
-import { actionsOf, covers, isWide, networkOf, type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
+import { loadLists } from '../rules/followed-lists.ts'
+import type { FindList } from '../rules/lower.ts'
+import { actionsOf, covers, isWide, networkOf, type RuleInput, type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
 import { documentBlock } from '../rules/search.ts'
+import type { Rules } from '../rules/store.ts'
 import { networkIndex } from '../search/index-names.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
@@ -33,6 +36,7 @@ interface AlertingOptions {
   indexings: readonly Indexing[]
   pool: Pool
   delivery: DeliveryThread
+  rules: Pick<Rules, 'lists'>
 }
 
 /** Serves the routes of alert rules from the search, indexing and delivery threads. */
@@ -90,18 +94,21 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     },
 
     async simulate(rule, range, asking) {
-      return { ...(await simulate(options, rule, range, asking)), warnings: warningsOf(rule, config, abis) }
+      return {
+        ...(await simulate(await searchFor(options, asking.account, rule), rule, range, asking)),
+        warnings: warningsOf(rule, config, abis),
+      }
     },
 
     async test(rule, id, signal) {
-      const { network, alert } = await alertFor(options, rule, id, signal)
+      const { network, alert } = await alertFor(await searchFor(options, rule.account, rule.input), rule, id, signal)
       const deliveries = await delivery.testFire({ ...rule, network }, alert, signal)
       return { entity: alert.entity, deliveries }
     },
 
-    async preview(input, id, signal) {
+    async preview(input, id, { account, signal }) {
       const rule = { id: UNSAVED, matching: 0, network: networkOf(input), input }
-      const { network, alert } = await alertFor(options, rule, id, signal)
+      const { network, alert } = await alertFor(await searchFor(options, account, input), rule, id, signal)
       const message: AlertMessage = {
         ...{ id: alert.id, type: 'alert.confirmed', network, timestamp: Date.now(), rule: saidBy(rule) },
         ...messageHead(alert),
@@ -314,9 +321,15 @@ interface AlertHit {
 
 const UNSAVED = 0
 
+/** To search for matches of a rule, with the watch lists of its account as they are now. */
+const searchFor = async ({ networks, pool, rules }: AlertingOptions, account: number, { config }: RuleInput) => ({
+  ...{ networks, pool },
+  lists: await loadLists(rules.lists, account, config),
+})
+
 /** The alert for a stored document: by id, or the newest match of the rule. */
 export const alertFor = async (
-  options: Pick<AlertingOptions, 'networks' | 'pool'>,
+  options: Pick<AlertingOptions, 'networks' | 'pool'> & { lists: FindList },
   rule: Pick<StoredRule, 'id' | 'matching' | 'network' | 'input'>,
   id: string | undefined,
   signal: AbortSignal,

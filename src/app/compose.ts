@@ -75,7 +75,7 @@ export const startServer = async (config: Config, parts: Served, run: Run): Prom
   return startListening(config, parts, run, ({ status }) => {
     const { stop, ...management } = createManagement({ config, ...parts, networks, status, log })
     shutdown.add('rates', stop)
-    const alerting = createAlerting({ config, networks, indexings, pool, delivery })
+    const alerting = createAlerting({ config, networks, indexings, pool, delivery, rules })
     return { alerting: { rules, service: alerting }, management, console: !config.noConsole }
   })
 }

@@ -8,6 +8,7 @@ import { refuse } from '../lib/errors.ts'
 import { silent } from '../lib/log.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeOption } from '../lib/runtime.ts'
+import { loadLists } from '../rules/followed-lists.ts'
 import { networkOf, type RuleInput, type StoredRule } from '../rules/rule.ts'
 import { checkRule } from '../rules/schema.ts'
 import { checkRuleQuota, type NewRule, type Rules } from '../rules/store.ts'
@@ -109,7 +110,11 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
   }
 
   const checked = (value: unknown, before?: RuleInput): RuleInput => {
-    const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, abis, limits, before })
+    const { rule, faults } = checkRule(value, {
+      refusedHost: guard.refusedHost,
+      ...{ abis, limits, before },
+      hasList: name => rules.lists.get(account, name) !== undefined,
+    })
     if (!rule) {
       const name = isRecord(value) && typeof value.name === 'string' ? `${JSON.stringify(value.name)}: ` : ''
       throw refuse('bad_rule', faults.map(({ path, message }) => `${name}${path}: ${message}`).join('\n'))
@@ -211,7 +216,12 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
     async test(id, document) {
       const rule = ruleOf(id)
       if (rule.unfit !== undefined) throw refuse('bad_rule', rule.unfit)
-      const { network, alert } = await alertFor({ networks, pool: openPool() }, rule, document, signal)
+      const { network, alert } = await alertFor(
+        { networks, pool: openPool(), lists: await loadLists(rules.lists, account, rule.input.config) },
+        rule,
+        document,
+        signal,
+      )
       // HTTP and mail take a while to load, which a server's start does not wait for.
       const [{ createChannels }, { createSender }] = await Promise.all([
         import('../delivery/channels/index.ts'),

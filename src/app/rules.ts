@@ -15,7 +15,9 @@ import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/name-matching.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
-import { covers, networkOf, type RuleInput } from '../rules/rule.ts'
+import { loadLists } from '../rules/followed-lists.ts'
+import { type FindList, NO_LISTS } from '../rules/lower.ts'
+import { covers, listsIn, networkOf, type RuleInput } from '../rules/rule.ts'
 import { checkRule } from '../rules/schema.ts'
 import { openRules, type Rules } from '../rules/store.ts'
 import { openSecrets } from '../rules/webhook-secrets.ts'
@@ -76,6 +78,13 @@ export const createRulesService = (
     )
   }
 
+  const onlyAccount = (name: string | undefined, whose: 'rules' | 'lists') => {
+    const all = accounts().accounts()
+    const account = name === undefined && all.length === 1 ? all[0] : name === undefined ? undefined : accountOf(name)
+    if (account) return account
+    throw refuse('which_account', `Whose ${whose}? Add --account with one of ${all.map(it => it.name).join(', ')}.`)
+  }
+
   return {
     /** All rules or those of one account, ordered by id; `page` limits them. */
     list(name?: string, page?: RulePage) {
@@ -112,10 +121,7 @@ export const createRulesService = (
 
     /** Rules of an account; by default of the only account. */
     book(name: string | undefined): RuleBook {
-      const all = accounts().accounts()
-      const account = name === undefined && all.length === 1 ? all[0] : name === undefined ? undefined : accountOf(name)
-      if (!account)
-        throw refuse('which_account', `Whose rules? Add --account with one of ${all.map(it => it.name).join(', ')}.`)
+      const account = onlyAccount(name, 'rules')
       return createRuleBook({
         account: account.id,
         config,
@@ -139,8 +145,17 @@ export const createRulesService = (
       return { rule, faults: [], warnings: warningsOf(rule, config, abis), idle }
     },
 
-    async simulate(rule: RuleInput, range: BlockRange) {
-      const found = await simulateHere(rule, range, { data, networks, openPool: poolOf, signal: shutdown.signal })
+    /** Without `account`, a rule with watch lists is one of the only account. */
+    async simulate(rule: RuleInput, range: BlockRange, account?: number) {
+      const owner = listsIn(rule.config).length > 0 ? (account ?? onlyAccount(undefined, 'lists').id) : undefined
+      const lists = owner === undefined ? NO_LISTS : await loadLists(rules().lists, owner, rule.config)
+      const found = await simulateHere(rule, range, {
+        data,
+        networks,
+        openPool: poolOf,
+        lists,
+        signal: shutdown.signal,
+      })
       return { ...found, warnings: warningsOf(rule, config, abis) }
     },
 
@@ -215,7 +230,7 @@ const openLate = (config: Config, shutdown: Run['shutdown']) => {
 const simulateHere = async (
   rule: RuleInput,
   { from, to, size }: BlockRange,
-  { data, networks, openPool, signal }: Searched & { data: string; signal: AbortSignal },
+  { data, networks, openPool, lists, signal }: Searched & { data: string; lists: FindList; signal: AbortSignal },
 ) => {
   const network = networkOf(rule)
   const [one, ...others] = networks().filter(it => covers(network, it))
@@ -236,5 +251,5 @@ const simulateHere = async (
   const range = { fromBlock: blockOf(from), toBlock: blockOf(to), size }
   if (range.fromBlock !== undefined && range.toBlock !== undefined && range.toBlock < range.fromBlock)
     throw refuse('bad_range', `The last block, ${range.toBlock}, is before the first, ${range.fromBlock}.`)
-  return simulate({ pool, networks }, rule, range, { account: NO_ACCOUNT, signal })
+  return simulate({ pool, networks, lists }, rule, range, { account: NO_ACCOUNT, signal })
 }

@@ -2,6 +2,7 @@ import { readSource } from '../delivery/payload.ts'
 import { refuse } from '../lib/errors.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import { partsBetween } from '../lib/time.ts'
+import type { FindList } from '../rules/lower.ts'
 import { covers, isWide, networkOf, type RuleInput } from '../rules/rule.ts'
 import {
   edgeSearch,
@@ -18,13 +19,15 @@ import type { NetworkCaller } from '../search/service.ts'
 interface SimulateOptions {
   pool: Pick<Pool, 'ranges' | 'request'>
   networks(): readonly string[]
+  /** Watch lists of the rule's account. */
+  lists: FindList
 }
 
 const DEFAULT_HITS = 10
 
 /** Backtests a rule: searches its matches in stored history, without alerts (dry run). */
 export const simulate = async (
-  { pool, networks }: SimulateOptions,
+  { pool, networks, lists }: SimulateOptions,
   rule: RuleInput,
   range: SimulatedRange,
   asking: Pick<NetworkCaller, 'account' | 'signal'>,
@@ -36,9 +39,10 @@ export const simulate = async (
       'index_not_found_exception',
       `${named} is neither stored nor configured here: there is nothing to search.`,
     )
-  if (!isWide(named)) return simulateIn(pool, named, rule, range, asking)
+  if (!isWide(named)) return simulateIn({ pool, lists }, named, rule, range, asking)
   const each: SimulationOfNetwork[] = []
-  for (const network of among) each.push({ network, ...(await simulateIn(pool, network, rule, range, asking)) })
+  for (const network of among)
+    each.push({ network, ...(await simulateIn({ pool, lists }, network, rule, range, asking)) })
   return addUp(each, range)
 }
 
@@ -67,7 +71,7 @@ const timeIn = (hit: unknown): number => {
 }
 
 const simulateIn = async (
-  pool: SimulateOptions['pool'],
+  { pool, lists }: Omit<SimulateOptions, 'networks'>,
   network: string,
   rule: RuleInput,
   { buckets, size = DEFAULT_HITS, ...range }: SimulatedRange,
@@ -75,7 +79,7 @@ const simulateIn = async (
 ): Promise<RuleSimulation> => {
   const ranges = await pool.ranges(network)
   const { from, to } = endsOf(range, ranges)
-  const request = searchOf(rule.config, { from, to, order: 'desc', size })
+  const request = searchOf(rule.config, { from, to, order: 'desc', size }, lists)
   const holes = gapsIn(ranges, from, to)
   const whole = { fromBlock: from, toBlock: to, complete: holes.length === 0, holes }
   const none = { total: 0, ...whole, hits: [] }

@@ -333,6 +333,15 @@ export const LIMITS = {
     ['the payload of an alert', 'fields'],
     'Name the field that contains them: all of it is sent.',
   ),
+  lists: countLimit(100, INVALID, ['an account', 'watch lists'], 'Delete lists that no rule uses, or join some.'),
+  listValues: countLimit(1_000_000, INVALID, ['a watch list', 'values'], 'Spread them over several lists and [Or].'),
+  listValuesByAccount: countLimit(
+    5_000_000,
+    INVALID,
+    ['an account', 'values in all of its watch lists'],
+    'Remove values that you no longer need.',
+  ),
+  listValue: bytesLimit('256B', INVALID, ['a value of a watch list', 'text'], 'Use a shorter text.'),
   ruleMatches: countLimit(
     2_000,
     INVALID,

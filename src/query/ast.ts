@@ -1,5 +1,6 @@
 import type { FieldPath, Kind } from '../mapping/index.ts'
 import type { Nearness, TextPattern } from './text/pattern.ts'
+import type { ValueList } from './value-list.ts'
 /**
  * A query on one kind of entity, checked against the mapping, with canonical values. Independent
  * of Elasticsearch's syntax and of SQL. `simplify.ts` makes the nodes, which are frozen.
@@ -59,6 +60,8 @@ export interface CompareNode {
   readonly how: 'equal' | 'greater' | 'greaterOrEqual' | 'less' | 'lessOrEqual'
   /** Several only with `equal`: one of them has to match. */
   readonly operands: readonly CompareOperand[]
+  /** In place of operands, with `equal`. */
+  readonly list?: ValueList
   readonly ignoreCase: boolean
   /** Compares an argument in whole tokens: divided by 10^decimals of its token, where known. */
   readonly scaled: boolean

@@ -14,6 +14,7 @@ import {
 } from '../mapping/index.ts'
 import { type CompareNode, type CompareOperand, compareValues, type Exact } from './ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from './exact.ts'
+import { valuesNear } from './value-list.ts'
 
 /** Document that a rule's condition is tested on. */
 export type ComparedDocument = Pick<Document, '_source' | 'decoding'>
@@ -41,8 +42,14 @@ export const operandOf = (text: string): CompareOperand => ({ text, number: pars
 export const compileTest = ({
   how,
   operands,
+  list,
   ignoreCase,
-}: Pick<CompareNode, 'how' | 'operands' | 'ignoreCase'>): ((face: ComparedValue) => boolean) => {
+}: Pick<CompareNode, 'how' | 'operands' | 'list' | 'ignoreCase'>): ((face: ComparedValue) => boolean) => {
+  if (list !== undefined)
+    return face => {
+      const near = valuesNear(list, face)
+      return near.length > 0 && compileEqual(near.map(operandOf), ignoreCase)(face)
+    }
   if (how === 'equal') return compileEqual(operands, ignoreCase)
   const holds = ORDERS[how]
   const [operand] = operands

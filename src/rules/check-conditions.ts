@@ -1,6 +1,7 @@
 import { isRecord } from '../lib/arrays.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { parseExact } from '../query/exact.ts'
+import { shortenText } from '../query/json.ts'
 import { argumentTypesOf, type OwnAbis, type TypesAt } from './argument-types.ts'
 import { checkAttribute, checkOutermost } from './attributes.ts'
 import { checkDistinct } from './check-alerts.ts'
@@ -31,7 +32,7 @@ import { unsatisfiableTest } from './unsatisfiable.ts'
 export const checkConditions = (
   place: InputPlace,
   target: TargetType | undefined,
-  { limits, isKept, abis }: { limits: Limits; isKept: boolean; abis: OwnAbis },
+  { limits, isKept, abis, hasList }: Pick<ConditionContext, 'limits' | 'isKept' | 'hasList'> & { abis: OwnAbis },
 ): void => {
   const counts = countRuleConditions(place.value)
   const over = (['ruleConditions', 'ruleValues'] as const).filter(limit => counts[limit] > limits[limit])
@@ -41,7 +42,7 @@ export const checkConditions = (
   const targets = [...checkList(place, { of: 'conditions', min: 1, max: 10 })]
   const typesAt = target && argumentTypesOf({ targetType: target, targetMap: place.value as RuleCondition[] }, abis)
   for (const it of targets)
-    checkCondition(it, 1, { target, steps: [], scaled: false, logic: [], limits, isKept, typesAt })
+    checkCondition(it, 1, { target, steps: [], scaled: false, logic: [], limits, isKept, hasList, typesAt })
   checkDistinct(targets)
 }
 
@@ -70,6 +71,8 @@ interface ConditionContext {
   limits: Limits
   /** Stored conditions are not refused for values that never match. */
   isKept: boolean
+  /** Whether the account has a watch list. */
+  hasList: ((name: string) => boolean) | undefined
   typesAt: TypesAt | undefined
 }
 
@@ -80,18 +83,23 @@ const WITH_LIST: readonly (RuleOperator | undefined)[] = ['Equals any', 'Equals 
 const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
 
 const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionContext) => {
-  const { target, steps, logic, limits, isKept, typesAt } = around
+  const { target, steps, logic } = around
   const logical = LOGIC_OPERATORS.find(it => isRecord(place.value) && it === place.value.operator)
   if (logical !== undefined) return checkLogic(place, logical, level, around)
   const known = level === 2 ? SECOND_LEVEL_MEMBERS : CONDITION_MEMBERS
   if (!checkObject(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
   const name = checkFilled(place.member('name'))
+  const { limits, isKept, typesAt } = around
   checkByteLength(place.member('name'), 'ruleValue', limits)
   const operator = operatorAt(place.member('operator'), level)
-  operandAt(place.member('value'), operator)
+  const isList = isRecord(place.member('value').value)
+  if (isList) listAt(place.member('value'), operator, around)
+  else operandAt(place.member('value'), operator)
   for (const it of longOperands(place.member('value'), limits)) checkByteLength(it, 'ruleValue', limits)
   const scaled = level === 2 ? scaledAt(place.member('useScaledValue'), around) : around.scaled
-  if (scaled) numericAt(place.member('value'), operator)
+  if (scaled && isList)
+    place.member('useScaledValue').fault('A watch list is not compared in units of a token: leave useScaledValue out.')
+  else if (scaled) numericAt(place.member('value'), operator)
 
   const unknown =
     target && name !== undefined && operator === 'Inspect' && level === 1 ? checkOutermost(target, name) : undefined
@@ -99,8 +107,8 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   // An unknown attribute hides the faults inside.
   const inside = unknown === undefined && name !== undefined
   const way: ConditionContext = inside
-    ? { target, steps: [...steps, name], scaled, logic, limits, isKept, typesAt }
-    : { target: undefined, steps: [], scaled, logic, limits, isKept, typesAt }
+    ? { ...around, steps: [...steps, name], scaled }
+    : { ...around, target: undefined, steps: [], scaled }
   const inner = place.member('operatorParameters')
   const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
   if (inspects && level !== 3) {
@@ -200,6 +208,20 @@ const operandAt = (place: InputPlace, operator: RuleOperator | undefined) => {
     )
   else if (!Array.isArray(value)) reportExpected(place, `a list of strings with "${operator}"`)
   else for (const it of elementsUnlike(place, isString)) checkString(it)
+}
+
+/** The name of a watch list in the place of values. */
+const listAt = (place: InputPlace, operator: RuleOperator | undefined, { hasList, isKept }: ConditionContext) => {
+  if (!checkObject(place, { what: 'a watch list', known: ['list'] })) return
+  const name = checkFilled(place.member('list'), 'the name of a watch list')
+  if (operator !== undefined && !WITH_LIST.includes(operator))
+    reportExpected(
+      place,
+      `a string with "${operator}"`,
+      `A watch list goes with ${quotedList(WITH_LIST as string[], 'or')}.`,
+    )
+  else if (name !== undefined && !isKept && hasList?.(name) === false)
+    place.member('list').fault(`This account has no list ${shortenText(JSON.stringify(name))}: create it first.`)
 }
 
 /** Values that may be too long: many short ones cost only a look at each. */

@@ -8,7 +8,7 @@ import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isListField, type Kind, MAPPING } from '../mapping/index.ts'
 import { type ComparedValue, facesAt, hexFace, integerFace, NO_FACES } from '../query/compare.ts'
 import { exactOf, showExact, simplifyExact } from '../query/exact.ts'
-import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from './match-keys.ts'
+import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from '../query/value-keys.ts'
 
 export interface BlockEntities extends BlockDocumentsInput {
   /** Whether the decimals of that address are not known *yet*. */

@@ -2,9 +2,10 @@ import type { Kind } from '../mapping/index.ts'
 import type { CompareNode, Node } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
 import { andNode, notNode, orNode } from '../query/simplify.ts'
+import { createValueList, type ValueList } from '../query/value-list.ts'
 import { attributeSteps } from './attributes.ts'
 import { hintOf } from './prefilter.ts'
-import { isLogic, type RuleCondition, type RuleConfig, type RuleOperator, TARGET_KINDS } from './rule.ts'
+import { isListValue, isLogic, type RuleCondition, type RuleConfig, type RuleOperator, TARGET_KINDS } from './rule.ts'
 
 /** A condition of a rule, or several of which all, one or not one must hold. */
 export type ConditionNode =
@@ -12,10 +13,15 @@ export type ConditionNode =
   | { readonly op: 'and' | 'or'; readonly of: readonly ConditionNode[] }
   | { readonly op: 'not'; readonly of: ConditionNode }
 
-/** All conditions of a rule. */
-export const lowerConditions = ({ targetType, targetMap }: RuleConfig): ConditionNode[] => {
+/** Finds a watch list of the rule's account. */
+export type FindList = (name: string) => ValueList
+
+export const NO_LISTS: FindList = name => createValueList(name)
+
+/** All conditions of a rule. Without `lists`, watch lists are empty. */
+export const lowerConditions = ({ targetType, targetMap }: RuleConfig, lists = NO_LISTS): ConditionNode[] => {
   const kind = TARGET_KINDS[targetType]
-  const conditions = targetMap.flatMap(condition => flattenCondition(kind, [], false, condition))
+  const conditions = targetMap.flatMap(condition => flattenCondition({ kind, lists }, [], false, condition))
   return targetType === 'Method' ? [...conditions, TOP_LEVEL] : conditions
 }
 
@@ -31,14 +37,14 @@ const TOP_LEVEL: CompareNode = Object.freeze({
 })
 
 const flattenCondition = (
-  kind: Kind,
+  to: { kind: Kind; lists: FindList },
   around: readonly string[],
   scaled: boolean,
   condition: RuleCondition,
 ): ConditionNode[] => {
   if (isLogic(condition)) {
     const of = condition.operatorParameters.map(inner =>
-      joinConditions('and', flattenCondition(kind, around, scaled, inner)),
+      joinConditions('and', flattenCondition(to, around, scaled, inner)),
     )
     const one = joinConditions('or', of)
     const node = condition.operator === 'Or' ? one : negation(one)
@@ -48,15 +54,16 @@ const flattenCondition = (
   const names = [...around, name]
   const isScaled = scaled || useScaledValue === true
   if (operator === 'Inspect')
-    return (operatorParameters ?? []).flatMap(inner => flattenCondition(kind, names, isScaled, inner))
-  const operands = value === undefined ? [] : typeof value === 'string' ? [value] : value
+    return (operatorParameters ?? []).flatMap(inner => flattenCondition(to, names, isScaled, inner))
+  const operands = value === undefined || isListValue(value) ? [] : typeof value === 'string' ? [value] : value
   return [
     Object.freeze({
       op: 'compare',
-      kind,
-      steps: Object.freeze(attributeSteps(kind, names)),
+      kind: to.kind,
+      steps: Object.freeze(attributeSteps(to.kind, names)),
       ...OPERATOR_MEANINGS[operator],
       operands: Object.freeze(operands.map(operandOf)),
+      ...(isListValue(value) && { list: to.lists(value.list) }),
       scaled: isScaled,
     }),
   ]
@@ -74,7 +81,9 @@ const withEqualsJoined = (nodes: readonly ConditionNode[]): ConditionNode[] => {
   const joined: ConditionNode[] = []
   for (const node of nodes) {
     const name =
-      node.op === 'compare' && node.how === 'equal' ? JSON.stringify([node.steps, node.ignoreCase, node.scaled]) : ''
+      node.op === 'compare' && node.how === 'equal' && !node.list
+        ? JSON.stringify([node.steps, node.ignoreCase, node.scaled])
+        : ''
     const before = joined[places.get(name) ?? -1]
     if (node.op === 'compare' && before?.op === 'compare')
       joined[places.get(name)!] = Object.freeze({ ...before, operands: [...before.operands, ...node.operands] })

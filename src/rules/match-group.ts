@@ -1,8 +1,9 @@
 import { type CompareNode, compareValues } from '../query/ast.ts'
 import { type ComparedValue, compileTest } from '../query/compare.ts'
 import { compareExact } from '../query/exact.ts'
+import { keyOfText } from '../query/value-keys.ts'
+import { listHasKey, type ValueList } from '../query/value-list.ts'
 import { type Entity, type EntityKeys, type EntityValues, emitterOf, entityValues } from './entities.ts'
-import { keyOfText } from './match-keys.ts'
 import { createMatchTable } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
@@ -15,6 +16,8 @@ export interface MatchedAttribute {
   readonly source: EntityValues
   /** Groups by the keys of their comparisons on it. */
   readonly table: ReturnType<typeof createMatchTable<RuleGroup>>
+  /** Groups by the watch lists of their comparisons on it. */
+  readonly lists: Map<ValueList, Set<RuleGroup>>
   uses: number
   /** Stamp of the entity that `faces` were read from. */
   facesOf: number
@@ -29,6 +32,7 @@ export const createAttribute = (name: string, node: CompareNode): MatchedAttribu
   scaled: isScaled(node),
   source: entityValues(node.kind, node.steps, node.scaled),
   table: createMatchTable(),
+  lists: new Map(),
   uses: 0,
   facesOf: 0,
   faces: [],
@@ -109,7 +113,9 @@ export const waitsForDecimals = (attribute: MatchedAttribute, entity: Entity): b
 /** Keys are compared first; only if they are equal, values are compared exactly. */
 const comparisonHolds = (condition: SharedComparison, entity: Entity): boolean => {
   const { attribute } = condition
-  if (hasKeys(condition)) {
+  const { list } = condition.node
+  if (list !== undefined && !listHasSome(list, attributeKeys(attribute, entity))) return false
+  if (list === undefined && hasKeys(condition)) {
     if (condition.keys === undefined) {
       const keys = keysOfCondition(condition)
       condition.keys = keys.length === 1 ? keys[0]! : new Set(keys)
@@ -127,6 +133,11 @@ const comparisonHolds = (condition: SharedComparison, entity: Entity): boolean =
   condition.test ??= compileTest(condition.node)
   for (const face of faces) if (condition.test(face)) return true
   return false
+}
+
+export const listHasSome = (list: ValueList, keys: EntityKeys): boolean => {
+  if (keys === undefined) return false
+  return typeof keys === 'string' ? listHasKey(list, keys) : keys.some(key => listHasKey(list, key))
 }
 
 const allows = (wanted: string | ReadonlySet<string>, key: string): boolean =>

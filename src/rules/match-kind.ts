@@ -1,4 +1,5 @@
 import type { CompareNode } from '../query/ast.ts'
+import { keyOfText } from '../query/value-keys.ts'
 import { type Entity, emitterOf } from './entities.ts'
 import type { ConditionNode } from './lower.ts'
 import {
@@ -12,6 +13,7 @@ import {
   isScaled,
   judgeCondition,
   keysOfCondition,
+  listHasSome,
   type MatchedAttribute,
   type RuleGroup,
   type SharedComparison,
@@ -19,7 +21,7 @@ import {
   visitPassing,
   waitsForDecimals,
 } from './match-group.ts'
-import { frequencyOf, keyOfText } from './match-keys.ts'
+import { frequencyOf } from './match-keys.ts'
 import { conditionName, type GroupChoice, nameOfAttribute, type RuleShape, ruleShape } from './match-shape.ts'
 import { createProbedAttributes } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
@@ -70,9 +72,10 @@ export const createKindMatcher = () => {
     group.keys = chooseKeys(group.conditions)?.of ?? []
     if (group.keys.length === 0) loose.add(group)
     for (const condition of group.keys) {
-      const { attribute } = condition
-      if (attribute.table.size === 0) probed.add(attribute)
+      const { attribute, node } = condition
+      if (!isProbed(attribute)) probed.add(attribute)
       for (const key of keysOfCondition(condition)) attribute.table.add(key, group)
+      if (node.list) attribute.lists.set(node.list, (attribute.lists.get(node.list) ?? new Set()).add(group))
     }
     groups.set(name, group)
     return group
@@ -82,9 +85,11 @@ export const createKindMatcher = () => {
     groups.delete(group.name)
     if (group.keys.length === 0) loose.delete(group)
     for (const condition of group.keys) {
-      const { attribute } = condition
+      const { attribute, node } = condition
       for (const key of keysOfCondition(condition)) attribute.table.remove(key, group)
-      if (attribute.table.size === 0) probed.remove(attribute)
+      const withList = node.list && attribute.lists.get(node.list)
+      if (withList?.delete(group) && withList.size === 0) attribute.lists.delete(node.list!)
+      if (!isProbed(attribute)) probed.remove(attribute)
     }
     for (const condition of group.conditions) conditions.release(condition)
     if (group.bound) conditions.releaseAttribute(group.bound.attribute)
@@ -171,6 +176,8 @@ export const createKindMatcher = () => {
           const keys = attributeKeys(attribute, entity)
           if (typeof keys === 'string') attribute.table.forEach(keys, tried)
           else if (keys !== undefined) for (const key of keys) attribute.table.forEach(key, tried)
+          if (attribute.lists.size > 0)
+            for (const [list, groups] of attribute.lists) if (listHasSome(list, keys)) groups.forEach(tried)
         } catch (error) {
           broken.add(attribute)
           for (const group of groups.values())
@@ -304,6 +311,10 @@ const keysThatFind = (condition: SharedCondition): GroupKeys | undefined => {
     case 'compare': {
       if (!hasKeys(condition)) return undefined
       const { node, attribute } = condition
+      if (node.list) {
+        const cost = Math.min(LIST_FREQUENCY, node.list.size * frequencyOf(node, AN_ADDRESS))
+        return { of: [condition], cost: cost * (1 + (attribute.lists.get(node.list)?.size ?? 0)) }
+      }
       let cost = 0
       for (const { text } of node.operands)
         cost += frequencyOf(node, text) * (1 + attribute.table.count(keyOfText(text)))
@@ -311,6 +322,12 @@ const keysThatFind = (condition: SharedCondition): GroupKeys | undefined => {
     }
   }
 }
+
+const isProbed = ({ table, lists }: MatchedAttribute): boolean => table.size > 0 || lists.size > 0
+
+/** A value of watch lists, and a share of entities that have one, at most. */
+const AN_ADDRESS = '0x'.padEnd(42, 'f')
+const LIST_FREQUENCY = 0.05
 
 /** Conditions with keys first, amounts in whole tokens last. */
 const cheapestFirst = (a: SharedCondition, b: SharedCondition): number => costRank(a) - costRank(b)

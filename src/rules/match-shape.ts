@@ -42,7 +42,7 @@ export const conditionName = (node: ConditionNode): string => {
 }
 
 const comparisonName = (node: CompareNode): string =>
-  `${nameOfAttribute(node)}${COMPARISON_SIGNS[node.how]}${node.ignoreCase ? 'i' : ''}${JSON.stringify(node.operands.map(({ text }) => text))}`
+  `${nameOfAttribute(node)}${COMPARISON_SIGNS[node.how]}${node.ignoreCase ? 'i' : ''}${node.list ? `list ${node.list.name}` : JSON.stringify(node.operands.map(({ text }) => text))}`
 
 const COMPARISON_SIGNS = {
   equal: '=',

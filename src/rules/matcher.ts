@@ -1,5 +1,6 @@
 import type { Document } from '../documents/document.ts'
 import type { Kind } from '../mapping/index.ts'
+import type { ValueList } from '../query/value-list.ts'
 import { type BlockEntities, entitiesOf, entityDocument } from './entities.ts'
 import { lowerConditions } from './lower.ts'
 import type { GroupMember } from './match-group.ts'
@@ -36,6 +37,8 @@ export interface MatchedRule {
 export interface MatcherOptions {
   /** Matches that an account may have in one block. */
   most?: number
+  /** Finds a watch list, the same one as long as a rule uses it. */
+  lists?: (account: number, name: string) => ValueList
 }
 
 export type Matcher = ReturnType<typeof createMatcher>
@@ -44,20 +47,21 @@ export type Matcher = ReturnType<typeof createMatcher>
  * Finds the rules that a block matches (percolation). They are indexed by their conditions, so
  * their number hardly matters.
  */
-export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOptions = {}) => {
+export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: MatcherOptions = {}) => {
   const members = new Map<number, GroupMember>()
   const kinds = new Map<Kind, KindMatcher>()
   const starts = createStarts()
+  const conditionsOf = ({ account, input }: StoredRule) =>
+    lowerConditions(input.config, lists && (name => lists(account, name)))
 
   const remove = (id: number) => {
     const member = members.get(id)
     if (member === undefined) return
     members.delete(id)
     starts.remove(member.rule.startBlock!)
-    const { config } = member.rule.input
-    const kind = TARGET_KINDS[config.targetType]
+    const kind = TARGET_KINDS[member.rule.input.config.targetType]
     const matcher = kinds.get(kind)!
-    matcher.remove(member, lowerConditions(config))
+    matcher.remove(member, conditionsOf(member.rule))
     if (matcher.size === 0) kinds.delete(kind)
   }
 
@@ -67,7 +71,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY }: MatcherOption
       remove(rule.id)
       if (!rule.enabled || rule.startBlock === null) return
       const kind = TARGET_KINDS[rule.input.config.targetType]
-      const nodes = lowerConditions(rule.input.config)
+      const nodes = conditionsOf(rule)
       let matcher = kinds.get(kind)
       if (matcher === undefined) {
         matcher = createKindMatcher()

@@ -10,7 +10,7 @@ import {
   nestedPaths,
 } from '../mapping/index.ts'
 import { ALL_NODE, type CompareNode, type CompareOperand, type Exact, NONE_NODE, type Node } from '../query/ast.ts'
-import { compileTest } from '../query/compare.ts'
+import { compileTest, operandOf } from '../query/compare.ts'
 import { ceilExact, exactOf, floorExact, parseExact, shiftExact, showExact } from '../query/exact.ts'
 import {
   andNode,
@@ -24,6 +24,7 @@ import {
   rangeNode,
 } from '../query/simplify.ts'
 import { analyzeText, LONGEST_TOKEN } from '../query/text/analysis.ts'
+import { valuesIn } from '../query/value-list.ts'
 
 /** A query that holds wherever the condition does, and if it is `exact`, nowhere else. */
 export interface Hint {
@@ -32,6 +33,18 @@ export interface Hint {
 }
 
 export const hintOf = (kind: Kind, compare: CompareNode): Hint => {
+  const { list, ...rest } = compare
+  if (list === undefined) return hintOfOperands(kind, compare)
+  if (list.size <= MAX_LOOKED_UP) return hintOfOperands(kind, { ...rest, operands: valuesIn(list).map(operandOf) })
+  // Greater than anything: of an argument, only its name is looked up.
+  const any = hintOfOperands(kind, { ...rest, how: 'greater', operands: [operandOf('')] })
+  return { node: any.node.op === 'nested' ? any.node : ALL_NODE, exact: false }
+}
+
+/** Values of a watch list that a search looks up. It tests what else matches against larger lists. */
+const MAX_LOOKED_UP = 65_536
+
+const hintOfOperands = (kind: Kind, compare: CompareNode): Hint => {
   const [name = ''] = compare.steps
   if (nestedPaths(kind).includes(name)) return { node: argumentHint(kind, compare), exact: false }
   const at = findAttributeField(kind, compare.steps)

@@ -1,3 +1,4 @@
+import { isRecord } from '../lib/arrays.ts'
 import type { Kind } from '../mapping/index.ts'
 import { type AlertReceiver, type CHANNEL_ALIASES, type ChannelAlias, channelNamed } from './channels.ts'
 
@@ -33,11 +34,16 @@ export type RuleOperator = (typeof RULE_OPERATORS)[number]
 /** Of `Or` one condition holds, of `Not` none. */
 export const LOGIC_OPERATORS = ['Or', 'Not'] as const
 
+/** The values of a watch list of the account. */
+export interface ListValue {
+  list: string
+}
+
 export interface NamedCondition {
   name: string
   operator: RuleOperator
-  /** A list with the two `Equals any`, absent with `Inspect`. */
-  value?: string | string[]
+  /** A list with the two `Equals any`, also a watch list; absent with `Inspect`. */
+  value?: string | string[] | ListValue
   /** Second level only. */
   useScaledValue?: boolean
   /** With `Inspect` only. */
@@ -53,6 +59,17 @@ export interface LogicCondition {
 }
 
 export type RuleCondition = NamedCondition | LogicCondition
+
+export const isListValue = (value: unknown): value is ListValue => isRecord(value) && typeof value.list === 'string'
+
+/** Names of the watch lists that a rule uses. */
+export const listsIn = ({ targetMap }: Pick<RuleConfig, 'targetMap'>): string[] => [
+  ...new Set(
+    targetMap.flatMap(function named({ value, operatorParameters }: RuleCondition): string[] {
+      return [...(isListValue(value) ? [value.list] : []), ...(operatorParameters ?? []).flatMap(named)]
+    }),
+  ),
+]
 
 export const isLogic = (condition: RuleCondition): condition is LogicCondition =>
   LOGIC_OPERATORS.some(operator => operator === condition.operator)

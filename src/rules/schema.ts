@@ -31,6 +31,8 @@ export interface RuleCheckOptions extends RuleOptions {
   before?: RuleInput | undefined
   /** ABIs in addition to the bundled ones. */
   abis?: OwnAbis
+  /** Whether the account has a watch list; unknown without. */
+  hasList?: ((name: string) => boolean) | undefined
 }
 
 /**
@@ -40,7 +42,7 @@ export interface RuleCheckOptions extends RuleOptions {
  */
 export const checkRule = (
   value: unknown,
-  { refusedHost, limits = DEFAULT_LIMITS, before, abis = () => [] }: RuleCheckOptions = {},
+  { refusedHost, limits = DEFAULT_LIMITS, before, abis = () => [], hasList }: RuleCheckOptions = {},
 ): RuleCheck => {
   const faults: RuleFault[] = []
   const rule = createInputPlace(value, faults, { label: 'The rule' })
@@ -63,7 +65,7 @@ export const checkRule = (
   checkByteLength(rule.member('name'), 'ruleName', limits)
   checkConfirmations(rule.member('maxConfirmationCount'))
   for (const name of NETWORK_PARTS) checkNetworkPart(rule.member(name))
-  checkConfig(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before, abis })
+  checkConfig(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before, abis, hasList })
   checkOptional(rule.member('version'), checkInteger)
   checkOptional(rule.member('description'), place => {
     if (place.value !== null && typeof place.value !== 'string') reportExpected(place, 'a string or null')
@@ -184,9 +186,9 @@ const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Li
   if (!checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts'] })) return
   const target = checkTargetType(place.member('targetType'))
   const conditions = place.member('targetMap')
-  const { limits, before, abis } = options
+  const { limits, before, abis, hasList } = options
   const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)
-  checkConditions(conditions, target, { limits, isKept, abis })
+  checkConditions(conditions, target, { limits, isKept, abis, hasList })
   checkAlerts(place.member('alerts'), options)
 }
 

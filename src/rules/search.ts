@@ -3,7 +3,7 @@ import { type Kind, lookup } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { andNode, rangeNode } from '../query/simplify.ts'
-import { lowerConditions, toQuery } from './lower.ts'
+import { type FindList, lowerConditions, toQuery } from './lower.ts'
 import { type RuleConfig, TARGET_KINDS } from './rule.ts'
 
 export interface SearchOfRule {
@@ -75,9 +75,13 @@ export const edgeSearch = (from: number, to: number, order: 'asc' | 'desc'): Sea
   trackTotal: false,
 })
 
-export const searchOf = (config: RuleConfig, { from, to, order, size }: SearchOfRule): SearchRequest => {
+export const searchOf = (
+  config: RuleConfig,
+  { from, to, order, size }: SearchOfRule,
+  lists?: FindList,
+): SearchRequest => {
   const kind = TARGET_KINDS[config.targetType]
-  const conditions = lowerConditions(config)
+  const conditions = lowerConditions(config, lists)
   return {
     parts: [{ kind, query: andNode([blocksBetween(kind, from, to), toQuery(kind, conditions)]) }],
     sort: [{ by: '_doc', fields: {}, order, missing: '_last' }],

@@ -4,6 +4,7 @@ import { type Actor, createTrail, thisUser } from '../accounts/audit.ts'
 import { ACCOUNTS_FILE, connectAccounts, createSynced, syncLog } from '../accounts/file.ts'
 import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
+import { createLists } from './list-store.ts'
 import { covers, isWide, networkOf, type RuleInput, type StoredRule } from './rule.ts'
 
 interface RuleExchange {
@@ -41,6 +42,12 @@ interface RuleChanges {
 export interface NewRule {
   input: RuleInput
   startBlock: number | null
+}
+
+interface RuleUpdate {
+  ifRevision?: number | undefined
+  startBlock?: number | null | undefined
+  by?: Actor | undefined
 }
 
 export type Rules = ReturnType<typeof openRules>
@@ -174,6 +181,8 @@ export const openRules = (
     return result
   }
 
+  const lists = createLists(db, { write, nextSeq: () => nextSeq.get()!, trail, now, limits })
+
   const createAll = (account: number, list: readonly NewRule[], by: Actor = thisUser()): StoredRule[] =>
     write(() => {
       const at = now()
@@ -193,6 +202,7 @@ export const openRules = (
         }
         const { lastInsertRowid } = insert.run({ ...toRow(rule), seq })
         const id = Number(lastInsertRowid)
+        lists.noteUses(account, id, input, true)
         trail.record(by, actOn('create', id, input))
         return { id, ...rule }
       })
@@ -200,6 +210,8 @@ export const openRules = (
 
   return {
     ...reading,
+    /** Watch lists. */
+    lists,
     /**
      * `input` is valid. A null `startBlock` is fixed by `fixStart`. `by` names who did it in the
      * audit trail; by default the user of the command line.
@@ -216,11 +228,7 @@ export const openRules = (
       account: number,
       id: number,
       input: RuleInput,
-      {
-        ifRevision,
-        startBlock,
-        by = thisUser(),
-      }: { ifRevision?: number | undefined; startBlock?: number | null | undefined; by?: Actor | undefined } = {},
+      { ifRevision, startBlock, by = thisUser() }: RuleUpdate = {},
     ): StoredRule | 'absent' | 'changed' =>
       write(() => {
         const found = get(account, id)
@@ -240,6 +248,7 @@ export const openRules = (
         if (!matchesSame(before, rule)) rule.matching++
         const seq = nextSeq.get()!
         replace.run({ ...toRow(rule), id, seq })
+        lists.noteUses(account, id, input, false)
         if (rule.network !== before.network) {
           leave.run(before.network, id, seq)
           enter.run(rule.network, id)
@@ -259,6 +268,7 @@ export const openRules = (
         if (!rule) return 'absent'
         if (ifRevision !== undefined && rule.revision !== ifRevision) return 'changed'
         drop.run(id)
+        lists.dropUses(id)
         leave.run(rule.network, id, nextSeq.get())
         trail.record(by, actOn('delete', id, rule.input))
         return 'removed'

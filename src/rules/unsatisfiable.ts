@@ -11,6 +11,7 @@ import { quotedList } from './input.ts'
 import { OPERATOR_MEANINGS } from './lower.ts'
 import { type AttributeField, findAttributeField, hintOf } from './prefilter.ts'
 import {
+  isListValue,
   isLogic,
   type RuleCondition,
   type RuleConfig,
@@ -66,7 +67,7 @@ export const findUnsatisfiable = (config: RuleConfig, own: OwnAbis): string[] =>
   const found: string[] = []
   for (const { names, operator, value = [] } of comparisonsIn(targetMap, []).slice(0, MAX_LOOKED_AT)) {
     const impossible = unsatisfiableTest(targetType, names, operator, typesAt)
-    for (const one of typeof value === 'string' ? [value] : value) {
+    for (const one of typeof value === 'string' ? [value] : isListValue(value) ? [] : value) {
       const why = impossible(one)
       const [name, shown] = [shortenText(names.join('.')), shortenText(JSON.stringify(one))]
       if (why?.asText || isDoubtfulComparison(targetType, names, operator, one, typesAt))

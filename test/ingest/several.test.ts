@@ -6,6 +6,7 @@ import { simulate } from '../../src/app/simulate.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import type { Indexing } from '../../src/ingest/network.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import { NO_LISTS } from '../../src/rules/lower.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { createPool } from '../../src/search/pool.ts'
@@ -68,7 +69,7 @@ test('a rule of all networks fires once in each, while the node of one hangs and
   const pool = createPool({ stores: () => stores, threads: 1, deadlineMs: 10_000, limits: DEFAULT_LIMITS })
   t.after(() => pool.close())
   const found = await simulate(
-    { pool, networks: () => NAMES },
+    { pool, networks: () => NAMES, lists: NO_LISTS },
     rule,
     { size: 3 },
     { account: 1, signal: new AbortController().signal },

@@ -13,12 +13,14 @@ import { asBigint } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
 import { KINDS, type Kind } from '../../src/mapping/index.ts'
 import { type ComparedValue, facesAt } from '../../src/query/compare.ts'
+import { keyOfText, keysOfFace } from '../../src/query/value-keys.ts'
 import { attributeSteps, attributesOf } from '../../src/rules/attributes.ts'
 import { type Entity, entitiesOf, entityDocument, entityValues } from '../../src/rules/entities.ts'
-import { keyOfText, keysOfFace } from '../../src/rules/match-keys.ts'
 import { type BlockEntities, createMatcher } from '../../src/rules/matcher.ts'
 import {
+  isListValue,
   isLogic,
+  listsIn,
   RULE_OPERATORS,
   type RuleCondition,
   type RuleConfig,
@@ -29,7 +31,7 @@ import {
 } from '../../src/rules/rule.ts'
 import { isOfFewChains } from '../support/chains.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
-import { conditionAt, naiveVerdict, TARGETS, withLogic } from '../support/rules.ts'
+import { conditionAt, createTestLists, naiveVerdict, TARGETS, withLogic } from '../support/rules.ts'
 import {
   callsOf,
   candidatesOf,
@@ -172,6 +174,10 @@ const namesOf = (kind: Kind): fc.Arbitrary<string[]> => {
   )
 }
 
+/** Watch lists that rules of this file use. */
+const lists = createTestLists()
+const createListMatcher = () => createMatcher({ lists: (_, name) => lists.find(name) })
+
 /** What has a way of its own from the wire. */
 const OFTEN: Readonly<Record<Kind, readonly string[]>> = {
   block: ['number', 'miner', 'gasUsed', 'hash'],
@@ -260,6 +266,7 @@ const targetOf = (kind: Kind): fc.Arbitrary<Target> =>
     .constantFrom(...samples.get(kind)!)
     .chain(document => fc.array(conditionOf(kind, document), { minLength: 1, maxLength: 4 }))
     .chain(conditions => fc.oneof(fc.constant(conditions), withLogic(conditions)))
+    .chain(conditions => fc.array(fc.boolean(), { minLength: 1 }).map(chosen => lists.named(conditions, chosen)))
     .map(targetMap => ({ targetType: TARGETS[kind], targetMap }))
 
 /** Large transfers and the like: many rules that are equal but for an amount, which one may write in many ways. */
@@ -322,6 +329,7 @@ const changed = (
   if (isLogic(condition))
     return { ...condition, operatorParameters: condition.operatorParameters.map(it => changed(it, change, level)) }
   const { name, value, operatorParameters } = condition
+  if (isListValue(value)) return condition
   if (operatorParameters)
     return { ...condition, operatorParameters: operatorParameters.map(it => changed(it, change, 2)) }
   const [text = ''] = [value].flat()
@@ -388,7 +396,7 @@ const createLoop = () => {
       const { targetType, targetMap } = config
       const top: RuleCondition = { name: 'depth', operator: 'Equals', value: '0' }
       const all = targetType === 'Method' ? [...targetMap, top] : targetMap
-      compiled.set(config, naiveVerdict(TARGET_KINDS[targetType], all))
+      compiled.set(config, naiveVerdict(TARGET_KINDS[targetType], all, lists.valuesOf))
     }
     return compiled.get(config)!
   }
@@ -425,15 +433,16 @@ describe('the matcher', () => {
     let hits = 0
     let waits = 0
     let later = 0
+    let moves = 0
     fc.assert(
       fc.property(
         fc.array(someRules, { minLength: 1, maxLength: 6 }),
         fc.array(someChanges, { maxLength: 3 }),
         (sets, rounds) => {
           const rules = sets.flat().map((config, i) => storedRule(i + 1, config))
-          const matcher = createMatcher()
+          const matcher = createListMatcher()
           const present = new Map<number, StoredRule>()
-          const loop = createLoop()
+          let loop = createLoop()
           const set = (rule: StoredRule) => {
             matcher.set(rule)
             present.set(rule.id, rule)
@@ -472,6 +481,15 @@ describe('the matcher', () => {
                 set({ ...rule, enabled, startBlock: start, input })
               }
             }
+            // Values move from list to list.
+            const used = [...new Set([...present.values()].flatMap(({ input }) => listsIn(input.config)))]
+            for (const [i, name] of used.entries())
+              for (const value of lists.valuesOf(name).slice(0, 2)) {
+                lists.put(name, value, false)
+                lists.put(used[(i + 1) % used.length]!, value, true)
+                moves++
+              }
+            loop = createLoop()
             check(raws.filter((_, i) => i % 3 === round))
           }
         },
@@ -481,6 +499,7 @@ describe('the matcher', () => {
     assert.ok(hits > CASES * 50, `only ${hits} hits: the rules tell nothing`)
     assert.ok(waits > CASES / 8, `only ${waits} times decimals were waited for`)
     assert.ok(later > 0, 'nothing was found when they were known')
+    assert.ok(moves > CASES / 8, `only ${moves} values moved between lists`)
   })
 
   it('keeps bounds in order while most of them go and others come', () => {

@@ -13,7 +13,7 @@ import { RULE_OPERATORS, type RuleCondition, TARGET_KINDS } from '../../src/rule
 import { isOfFewChains } from '../support/chains.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
 import { makeChain } from '../support/pack.ts'
-import { conditionAt, naiveVerdict, TARGETS, withLogic } from '../support/rules.ts'
+import { conditionAt, createTestLists, naiveVerdict, TARGETS, withLogic } from '../support/rules.ts'
 import {
   createTestStore,
   demoBlocks,
@@ -194,14 +194,16 @@ const fill = (store: TestStore, demo: number, odd: number): Chain => {
 const check = (chain: Chain, kind: Kind, cases: number, names = namesOf(kind, sampleOf(chain, kind))) => {
   const { store, documents, positions } = chain
   const sample = sampleOf(chain, kind)
+  const lists = createTestLists()
   const flat = fc.array(conditionOf(kind, sample, names), { minLength: 1, maxLength: 3 })
   let telling = 0
   fc.assert(
-    fc.property(fc.oneof(flat, flat.chain(withLogic)), targetMap => {
+    fc.property(fc.oneof(flat, flat.chain(withLogic)), fc.array(fc.boolean(), { minLength: 1 }), (plain, chosen) => {
+      const targetMap = lists.named(plain, chosen)
       const targetType = TARGETS[kind]
       assert.equal(TARGET_KINDS[targetType], kind)
-      const conditions = lowerConditions({ targetType, targetMap, alerts: [] })!
-      const holds = naiveVerdict(kind, targetMap)
+      const conditions = lowerConditions({ targetType, targetMap, alerts: [] }, lists.find)
+      const holds = naiveVerdict(kind, targetMap, lists.valuesOf)
       const expected = positions[kind].filter((_, i) => holds(documents[kind][i]!))
       const found = store.evaluate(kind, toQuery(kind, conditions))
       assert.deepStrictEqual(found.positions, expected)

@@ -2,9 +2,18 @@ import fc from 'fast-check'
 import type { Document } from '../../src/documents/document.ts'
 import type { Kind } from '../../src/mapping/index.ts'
 import { compileCompare, facesAt, operandOf } from '../../src/query/compare.ts'
+import {
+  addPacked,
+  canonicalValue,
+  createValueList,
+  packValue,
+  removePacked,
+  type ValueList,
+} from '../../src/query/value-list.ts'
 import { attributeSteps } from '../../src/rules/attributes.ts'
 import { OPERATOR_MEANINGS } from '../../src/rules/lower.ts'
 import {
+  isListValue,
   isLogic,
   LOGIC_OPERATORS,
   type NamedCondition,
@@ -39,24 +48,73 @@ export const conditionAt = (
   ...(level === 2 && useScaledValue && { useScaledValue }),
 })
 
+/** Watch lists that conditions name, and their values. */
+export const createTestLists = () => {
+  const lists = new Map<string, { list: ValueList; values: Set<string> }>()
+  const openList = (name: string) => {
+    if (!lists.has(name)) lists.set(name, { list: createValueList(name), values: new Set() })
+    return lists.get(name)!
+  }
+  const put = (name: string, value: string, added: boolean) => {
+    const it = openList(name)
+    const packed = packValue(canonicalValue(value))
+    if (added) {
+      addPacked(it.list, packed)
+      it.values.add(canonicalValue(value))
+    } else {
+      removePacked(it.list, packed)
+      it.values.delete(canonicalValue(value))
+    }
+  }
+  return {
+    find: (name: string): ValueList => openList(name).list,
+    valuesOf: (name: string): string[] => [...openList(name).values],
+    put,
+    /** The conditions, with a list in the place of some of their values. */
+    named(conditions: readonly RuleCondition[], chosen: readonly boolean[]): RuleCondition[] {
+      let next = 0
+      const name = (condition: RuleCondition): RuleCondition => {
+        const { value, operatorParameters } = condition
+        if (operatorParameters)
+          return { ...condition, operatorParameters: operatorParameters.map(name) } as RuleCondition
+        if (!Array.isArray(value) || !value.every(isListable) || !chosen[next++ % chosen.length]) return condition
+        const list = `list ${JSON.stringify(value)}`
+        for (const one of value) put(list, one, true)
+        return { ...condition, value: { list } } as RuleCondition
+      }
+      return conditions.map(name)
+    },
+  }
+}
+
+const isListable = (value: string) => value !== '' && value.isWellFormed()
+
+type ValuesOf = (list: string) => string[]
+
 /** Asks a document whether conditions hold, one after the other; `decided` is it if decimals were known. */
 type Verdict = (document: Document, decided?: Document | undefined) => boolean | undefined
 
 /** A plain evaluation of conditions as they are written: undefined if unknown decimals decide it. */
-export const naiveVerdict = (kind: Kind, targetMap: readonly RuleCondition[]): Verdict =>
-  allOf(targetMap.map(condition => verdictOf(kind, condition, [], false)))
+export const naiveVerdict = (kind: Kind, targetMap: readonly RuleCondition[], valuesOf: ValuesOf = () => []): Verdict =>
+  allOf(targetMap.map(condition => verdictOf({ kind, valuesOf }, condition, [], false)))
 
-const verdictOf = (kind: Kind, condition: RuleCondition, around: string[], scaled: boolean): Verdict => {
+const verdictOf = (
+  to: { kind: Kind; valuesOf: ValuesOf },
+  condition: RuleCondition,
+  around: string[],
+  scaled: boolean,
+): Verdict => {
+  const { kind, valuesOf } = to
   if (isLogic(condition)) {
-    const none = allOf(condition.operatorParameters.map(it => opposite(verdictOf(kind, it, around, scaled))))
+    const none = allOf(condition.operatorParameters.map(it => opposite(verdictOf(to, it, around, scaled))))
     return condition.operator === 'Not' ? none : opposite(none)
   }
   const { name, operator, value = [], operatorParameters } = condition
   const names = [...around, name]
   const isScaled = scaled || condition.useScaledValue === true
-  if (operator === 'Inspect') return allOf((operatorParameters ?? []).map(it => verdictOf(kind, it, names, isScaled)))
+  if (operator === 'Inspect') return allOf((operatorParameters ?? []).map(it => verdictOf(to, it, names, isScaled)))
   const steps = attributeSteps(kind, names)
-  const operands = [value].flat().map(operandOf)
+  const operands = (isListValue(value) ? valuesOf(value.list) : [value].flat()).map(operandOf)
   const holds = compileCompare({
     op: 'compare',
     kind,

@@ -21,7 +21,15 @@ import {
   ruleOf,
 } from '../request.ts'
 import { pageSizeOf } from './deliveries.ts'
-import { type Alerting, type AlertingService, RULE_EXAMPLE, RULE_PATH, RULES_PATH, ruleRoute } from './service.ts'
+import {
+  type Alerting,
+  type AlertingService,
+  hasListOf,
+  RULE_EXAMPLE,
+  RULE_PATH,
+  RULES_PATH,
+  ruleRoute,
+} from './service.ts'
 
 export const rulesRoute = ruleRoute(
   'get',
@@ -58,6 +66,7 @@ export const createRuleRoute = ruleRoute(
       const checked = checkRule(await readRuleBody(c, limits), {
         refusedHost: service.refusedHost,
         abis: service.abis,
+        hasList: hasListOf(rules, c.get('account').id),
         limits,
       })
       if (!checked.rule) return invalid(checked.faults)
@@ -109,6 +118,7 @@ export const updateRuleRoute = ruleRoute(
       const checked = checkRule(replaces ? change : { ...before.input, ...change }, {
         refusedHost: service.refusedHost,
         abis: service.abis,
+        hasList: hasListOf(rules, c.get('account').id),
         limits,
         before: before.input,
       })
@@ -196,7 +206,12 @@ export const createRulesRoute = ruleRoute(
         await pause()
         if (index === limits.rulesAtOnce) throw overLimit('rulesAtOnce', limits)
         if (line.length > AROUND * limits.rule) throw overLimit('rule', limits, `[${index}]`)
-        const checked = checkRule(parseRuleLine(line, index), { refusedHost, abis, limits })
+        const checked = checkRule(parseRuleLine(line, index), {
+          refusedHost,
+          abis,
+          hasList: hasListOf(rules, id),
+          limits,
+        })
         faults.push(...checked.faults.map(fault => faultInList(index, fault)))
         if (faults.length >= MAX_FAULTS) break
         index++

@@ -51,7 +51,11 @@ export interface AlertingService {
   /** Sends each of the rule's alerts once, for the document `id` or else the newest match. */
   test(rule: StoredRule, id: string | undefined, signal: AbortSignal): Promise<TestResultAnswer>
   /** Previews the messages of the rule's alerts. Nothing is sent. */
-  preview(rule: RuleInput, id: string | undefined, signal: AbortSignal): Promise<TestPreviewAnswer>
+  preview(
+    rule: RuleInput,
+    id: string | undefined,
+    asking: { account: number; signal: AbortSignal },
+  ): Promise<TestPreviewAnswer>
   /** Newest first. */
   alerts(rule: StoredRule, page: AlertsRequest): Promise<AlertPage>
   /**
@@ -89,6 +93,12 @@ interface RuleServices extends Alerting {
   log: Log
   gate: Gate
 }
+
+/** Whether an account has a watch list of that name. */
+export const hasListOf =
+  ({ lists }: Pick<Rules, 'lists'>, account: number) =>
+  (name: string): boolean =>
+    lists.get(account, name) !== undefined
 
 export const ruleRoute = routesOf<RuleServices>('Rules')
 export const RULES_PATH = '/alerting/rules'

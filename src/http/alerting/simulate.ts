@@ -6,20 +6,25 @@ import { invalid } from '../errors.ts'
 import { schemaRef } from '../openapi/schema.ts'
 import { fitRuleOf, jsonBody, readMembers, readRuleBody, readShape } from '../request.ts'
 import { type SimulationRange, simulationRange, testRequest } from '../shapes/rules.ts'
-import { RULE_EXAMPLE, RULE_PATH, RULES_PATH, ruleRoute } from './service.ts'
+import { hasListOf, RULE_EXAMPLE, RULE_PATH, RULES_PATH, ruleRoute } from './service.ts'
 
 export const simulateRoute = ruleRoute(
   'post',
   `${RULES_PATH}/simulate`,
   'Shows how often a rule would have fired in the stored blocks. Sends nothing.',
   { body: jsonBody(schemaRef('RuleToSimulate'), { ...RULE_EXAMPLE, size: 1 }), answers: 'Simulation' },
-  ({ service, limits, gate }) =>
+  ({ rules, service, limits, gate }) =>
     async c => {
       const { fromBlock, toBlock, lastBlocks, size, buckets, ...rule } = await readRuleBody(c, limits)
       const faults: RuleFault[] = []
       const place = createInputPlace({ fromBlock, toBlock, lastBlocks, size, buckets }, faults)
       const range = readShape(simulationRange, place, checkRange)
-      const checked = checkRule(rule, { refusedHost: service.refusedHost, abis: service.abis, limits })
+      const checked = checkRule(rule, {
+        refusedHost: service.refusedHost,
+        abis: service.abis,
+        hasList: hasListOf(rules, c.get('account').id),
+        limits,
+      })
       if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
       const { rule: input } = checked
       return jsonResponse(await gate(c.get('account').id, () => service.simulate(input, range, askedBy(c))))
@@ -73,14 +78,19 @@ export const previewTestRoute = ruleRoute(
   `${RULES_PATH}/test`,
   'Shows what each alert of a rule would send for a stored document. Sends nothing.',
   { body: jsonBody(schemaRef('RuleToTest'), RULE_EXAMPLE), answers: 'TestPreview' },
-  ({ service, limits, gate }) =>
+  ({ rules, service, limits, gate }) =>
     async c => {
       const { _id, ...rule } = await readRuleBody(c, limits)
       const faults: RuleFault[] = []
       const { _id: id } = readShape(testRequest, createInputPlace({ _id }, faults))
-      const checked = checkRule(rule, { refusedHost: service.refusedHost, abis: service.abis, limits })
+      const checked = checkRule(rule, {
+        refusedHost: service.refusedHost,
+        abis: service.abis,
+        hasList: hasListOf(rules, c.get('account').id),
+        limits,
+      })
       if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
       const { rule: input } = checked
-      return jsonResponse(await gate(c.get('account').id, () => service.preview(input, id, whileConnected(c))))
+      return jsonResponse(await gate(c.get('account').id, () => service.preview(input, id, askedBy(c))))
     },
 )

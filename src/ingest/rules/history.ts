@@ -4,6 +4,7 @@ import type { DocumentReader } from '../../engine/port.ts'
 import type { Hit } from '../../engine/query/hits.ts'
 import type { Log } from '../../lib/log.ts'
 import type { SearchRequest } from '../../query/request.ts'
+import type { FindList } from '../../rules/lower.ts'
 import { isWide, type StoredRule } from '../../rules/rule.ts'
 import { documentBlock, searchOf } from '../../rules/search.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
@@ -65,7 +66,8 @@ const scanHistory = async (
         const started = performance.now()
         let found: WindowMatches
         try {
-          found = await findInWindow(rule, scan.next, Math.min(scan.last, scan.next + window - 1), documents)
+          const to = Math.min(scan.last, scan.next + window - 1)
+          found = await findInWindow({ rule, lists: ruleWatcher.listsOf(rule.account) }, scan.next, to, documents)
         } catch (error) {
           failed.set(id, { revision: rule.revision, until: performance.now() + RETRY_HISTORY_MS })
           log.error('Failed to search history for a rule, will retry later', { rule: id, block: scan.next, error })
@@ -94,8 +96,13 @@ interface WindowMatches {
   to: number
 }
 
+interface SearchedRule {
+  rule: StoredRule
+  lists: FindList
+}
+
 const findInWindow = async (
-  rule: StoredRule,
+  rule: SearchedRule,
   from: number,
   to: number,
   documents: DocumentReader,
@@ -109,12 +116,12 @@ const findInWindow = async (
 }
 
 const searchWindow = async (
-  rule: StoredRule,
+  { rule, lists }: SearchedRule,
   range: { from: number; to: number; size: number },
   documents: DocumentReader,
 ): Promise<RuleMatch[]> => {
   const { config, maxConfirmationCount } = rule.input
-  const request = searchOf(config, { ...range, order: 'asc' })
+  const request = searchOf(config, { ...range, order: 'asc' }, lists)
   const receivedAt = Date.now()
   const found = await historyHits({ ...request, trackTotal: false }, range.size < 0, documents)
   return found.map(({ kind, document: { _id, _source } }): RuleMatch => {

@@ -4,6 +4,8 @@ import type { Range } from '../../lib/ranges.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 import { createMetrics, type Metrics } from '../../metrics/index.ts'
+import { createFollowedLists } from '../../rules/followed-lists.ts'
+import type { FindList } from '../../rules/lower.ts'
 import { type BlockMatches, createMatcher } from '../../rules/matcher.ts'
 import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
 import type { Rules } from '../../rules/store.ts'
@@ -13,7 +15,7 @@ export type RuleWatcher = ReturnType<typeof createRuleWatcher>
 
 export interface RuleWatcherOptions extends Pick<RuleMatchingOptions, 'tokens' | 'contracts' | 'links'> {
   network: string
-  rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close'>
+  rules: Pick<Rules, 'version' | 'changes' | 'fixStart' | 'close' | 'lists'>
   scans: Map<number, Scan>
   log: Log
   limits?: Limits
@@ -26,7 +28,8 @@ const FIX_AGAIN_MS = 10_000
 export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const { network, rules, scans, tokens, contracts, links, log, limits = DEFAULT_LIMITS, clock = systemClock } = options
   const { metrics = createMetrics() } = options
-  const matcher = createMatcher({ most: limits.ruleMatches })
+  const lists = createFollowedLists(rules.lists)
+  const matcher = createMatcher({ most: limits.ruleMatches, lists: lists.of })
   const rulesKnown = metrics.gauge('chainsieve_rules')
   const troubles = createRuleTroubles(log, limits)
   const known = new Map<number, StoredRule>()
@@ -108,6 +111,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     version = current
     const { seq: now, changed, removed } = rules.changes(network, seq)
     seq = now
+    if (lists.refresh()) generation++
     if (changed.length === 0 && removed.length === 0) return
     const wasPaused = paused.size
     let pausing = false
@@ -128,6 +132,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
       fixStart(rule, held.at(-1)?.to ?? -1)
     }
     if (pausing || paused.size !== wasPaused) update.setPaused([...paused])
+    lists.keep(known.values())
     generation++
     waitsForMarks = [...known.values()].some(({ input }) => typeof input.maxConfirmationCount === 'string')
     rulesKnown.set({ state: 'enabled' }, known.size - paused.size)
@@ -147,6 +152,11 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     takeUpdate: update.take,
     scans,
     rule: (id: number) => known.get(id),
+    /** The watch lists of an account. */
+    listsOf:
+      (account: number): FindList =>
+      name =>
+        lists.of(account, name),
     get waitsForMarks() {
       return waitsForMarks
     },

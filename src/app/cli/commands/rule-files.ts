@@ -409,11 +409,10 @@ export const rulesSimulateCommand = command({
     if (from && to && 'block' in from && 'block' in to && to.block < from.block)
       throw misused(`The last block, ${to.block}, is before the first, ${from.block}.`)
     const rules = services.openRules(config, { shutdown })
-    const rule = /^\d{1,15}$/.test(which)
-      ? rules.get(Number(which)).input
-      : await readRuleFile(which, streams, config.limits)
+    const stored = /^\d{1,15}$/.test(which) ? rules.get(Number(which)) : undefined
+    const rule = stored?.input ?? (await readRuleFile(which, streams, config.limits))
     if (rule === undefined) return 1
-    const simulation = await rules.simulate(rule, { from, to, size })
+    const simulation = await rules.simulate(rule, { from, to, size }, stored?.account)
     print(config.json ? JSON.stringify(simulation) : formatSimulated(rule, simulation))
     return 0
   },
