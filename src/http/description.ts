@@ -237,7 +237,7 @@ const faultResponses = ({ path, query, headers, body, open }: Operation): Record
     [400, 'Unreadable', takes],
     [401, 'Unauthorized', !open],
     [403, 'Forbidden', isSearch || isRule || path === '/metrics'],
-    [404, 'Absent', isSearch || path.includes('{id}')],
+    [404, 'Absent', isSearch || /\{(id|name)\}/.test(path)],
     [408, 'TooLate', isSearch],
     [412, 'Changed', headers?.includes('If-Match') === true],
     [413, 'TooLarge', body !== undefined],

@@ -65,7 +65,7 @@ const REMOVED = 0xffff_ffff
 
 /** Whether it was not in the list yet. */
 export const addPacked = (list: ValueList, packed: Uint8Array): boolean => {
-  const hash = hashOf(list, keyOfText(unpackValue(packed)))
+  const hash = hashOfKey(list, keyOfText(unpackValue(packed)))
   if (findSlot(list, hash, packed) !== undefined) return false
   if (2 * (list.taken + 1) > list.slots.length / 2) enlargeSlots(list)
   if (list.used + packed.length + 2 > list.bytes.length) renewBytes(list, packed.length + 2)
@@ -74,7 +74,7 @@ export const addPacked = (list: ValueList, packed: Uint8Array): boolean => {
   list.bytes[at + 1] = packed.length >>> 8
   list.bytes.set(packed, at + 2)
   list.used += packed.length + 2
-  place(list.slots, hash, at + 1)
+  takeSlot(list.slots, hash, at + 1)
   list.taken++
   list.size++
   return true
@@ -82,7 +82,7 @@ export const addPacked = (list: ValueList, packed: Uint8Array): boolean => {
 
 /** Whether it was in the list. Its bytes stay until room is needed. */
 export const removePacked = (list: ValueList, packed: Uint8Array): boolean => {
-  const slot = findSlot(list, hashOf(list, keyOfText(unpackValue(packed))), packed)
+  const slot = findSlot(list, hashOfKey(list, keyOfText(unpackValue(packed))), packed)
   if (slot === undefined) return false
   list.slots[slot + 1] = REMOVED
   list.size--
@@ -90,10 +90,10 @@ export const removePacked = (list: ValueList, packed: Uint8Array): boolean => {
 }
 
 /** Takes over the values of another list. */
-export const replaceValues = (list: ValueList, { name: _, ...values }: ValueList): void =>
+export const takeOverValues = (list: ValueList, { name: _, ...values }: ValueList): void =>
   void Object.assign(list, values)
 
-const place = (slots: Uint32Array, hash: number, at: number) => {
+const takeSlot = (slots: Uint32Array, hash: number, at: number) => {
   const mask = slots.length / 2 - 1
   let slot = hash & mask
   while (slots[2 * slot + 1] !== 0) slot = (slot + 1) & mask
@@ -121,7 +121,7 @@ const enlargeSlots = (list: ValueList) => {
   const { slots, size } = list
   const count = size * 4 > slots.length / 2 ? slots.length * 2 : slots.length
   const larger = new Uint32Array(new SharedArrayBuffer(4 * count))
-  for (let i = 0; i < slots.length; i += 2) if (isValue(slots[i + 1]!)) place(larger, slots[i]!, slots[i + 1]!)
+  for (let i = 0; i < slots.length; i += 2) if (isValue(slots[i + 1]!)) takeSlot(larger, slots[i]!, slots[i + 1]!)
   list.slots = larger
   list.taken = size
 }
@@ -149,7 +149,7 @@ const renewBytes = (list: ValueList, more: number) => {
 const isValue = (slot: number): boolean => slot !== 0 && slot !== REMOVED
 const sizeAt = (bytes: Uint8Array, at: number): number => 2 + (bytes[at]! | (bytes[at + 1]! << 8))
 
-const hashOf = ({ seed }: Pick<ValueList, 'seed'>, key: string): number => {
+const hashOfKey = ({ seed }: Pick<ValueList, 'seed'>, key: string): number => {
   let hash = seed
   for (let i = 0; i < key.length; i++) {
     hash = Math.imul(hash ^ key.charCodeAt(i), 0x5bd1e995)
@@ -162,7 +162,7 @@ const hashOf = ({ seed }: Pick<ValueList, 'seed'>, key: string): number => {
 /** Values with that key. */
 function* valuesWithKey(list: ValueList, key: string): Generator<string, void> {
   const { slots, bytes } = list
-  const hash = hashOf(list, key)
+  const hash = hashOfKey(list, key)
   const mask = slots.length / 2 - 1
   for (let slot = hash & mask; slots[2 * slot + 1] !== 0; slot = (slot + 1) & mask) {
     const at = slots[2 * slot + 1]!

@@ -93,7 +93,7 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   checkByteLength(place.member('name'), 'ruleValue', limits)
   const operator = operatorAt(place.member('operator'), level)
   const isList = isRecord(place.member('value').value)
-  if (isList) listAt(place.member('value'), operator, around)
+  if (isList) watchListAt(place.member('value'), operator, around)
   else operandAt(place.member('value'), operator)
   for (const it of longOperands(place.member('value'), limits)) checkByteLength(it, 'ruleValue', limits)
   const scaled = level === 2 ? scaledAt(place.member('useScaledValue'), around) : around.scaled
@@ -211,7 +211,7 @@ const operandAt = (place: InputPlace, operator: RuleOperator | undefined) => {
 }
 
 /** The name of a watch list in the place of values. */
-const listAt = (place: InputPlace, operator: RuleOperator | undefined, { hasList, isKept }: ConditionContext) => {
+const watchListAt = (place: InputPlace, operator: RuleOperator | undefined, { hasList, isKept }: ConditionContext) => {
   if (!checkObject(place, { what: 'a watch list', known: ['list'] })) return
   const name = checkFilled(place.member('list'), 'the name of a watch list')
   if (operator !== undefined && !WITH_LIST.includes(operator))

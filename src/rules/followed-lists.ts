@@ -1,4 +1,4 @@
-import { addPacked, createValueList, removePacked, replaceValues, type ValueList } from '../query/value-list.ts'
+import { addPacked, createValueList, removePacked, takeOverValues, type ValueList } from '../query/value-list.ts'
 import { type Lists, listId } from './list-store.ts'
 import type { FindList } from './lower.ts'
 import { listsIn, type RuleConfig, type StoredRule } from './rule.ts'
@@ -18,7 +18,7 @@ export const createFollowedLists = (lists: Pick<Lists, 'get' | 'load' | 'changes
 
   const load = (it: Followed) => {
     const loaded = lists.load(it.account, it.name)
-    replaceValues(it.values, loaded?.values ?? createValueList(it.values.name))
+    takeOverValues(it.values, loaded?.values ?? createValueList(it.values.name))
     it.id = loaded?.list.id ?? 0
     it.seq = loaded?.list.seq ?? 0
   }

@@ -47,9 +47,11 @@ interface ListStoreOptions {
 }
 
 /** Values that one transaction writes: larger changes are made in several, so that nobody waits for long. */
-const PIECE = 2_000
+const LIST_PIECE = 2_000
 /** Changes of one list that readers can follow one by one. Behind more of them they read it anew. */
 const MAX_KNOWN_CHANGES = 50_000
+/** Rules that are named as users of a list. */
+const MAX_USERS = 100
 /** Values that the audit trail names. */
 const MAX_NAMED_VALUES = 10
 /** Of a replacement that a crash broke off, so long nothing is removed. */
@@ -89,7 +91,7 @@ const createListReading = (db: Database.Database) => {
   )
   const users = db.prepare<[number], { id: number; name: string }>(
     `SELECT rules.id, rules.input ->> '$.name' AS name FROM rule_lists JOIN rules ON rules.id = rule_lists.rule
-     WHERE rule_lists.list = ? ORDER BY rules.id`,
+     WHERE rule_lists.list = ? ORDER BY rules.id LIMIT ${MAX_USERS}`,
   )
 
   const get = (account: number, name: string) => byName.get(account, name)
@@ -122,7 +124,7 @@ const createListReading = (db: Database.Database) => {
         const values = emptyList(list)
         let last: Buffer | undefined = Buffer.alloc(0)
         while (last) {
-          const piece: Buffer[] = valuesOf.all(list.id, last, PIECE)
+          const piece: Buffer[] = valuesOf.all(list.id, last, LIST_PIECE)
           for (const value of piece) addPacked(values, value)
           last = piece.at(-1)
           await pause()
@@ -156,8 +158,8 @@ const createListStatements = (db: Database.Database) => ({
   unname: db.prepare<[number]>('UPDATE lists SET name = NULL, created_at = 0 WHERE id = ?'),
   moveUses: db.prepare<[number, number]>('UPDATE rule_lists SET list = ? WHERE list = ?'),
   leftOver: db.prepare<[number], number>('SELECT id FROM lists WHERE name IS NULL AND created_at < ?').pluck(),
-  dropSome: db.prepare<[number, number]>(
-    `DELETE FROM list_values WHERE list = ?1 AND value IN (SELECT value FROM list_values WHERE list = ?1 LIMIT ?2)`,
+  dropSome: db.prepare<[number, number, number]>(
+    `DELETE FROM list_values WHERE list = ? AND value IN (SELECT value FROM list_values WHERE list = ? LIMIT ?)`,
   ),
   drop: db.prepare<[number]>('DELETE FROM lists WHERE id = ?'),
   use: db.prepare<[number, number]>('INSERT INTO rule_lists (list, rule) VALUES (?, ?)'),
@@ -193,7 +195,7 @@ export const createLists = (db: Database.Database, { write, nextSeq, trail, now,
   const clear = async () => {
     const pause = createPauses()
     for (const id of leftOver.all(now() - STAGED_MS)) {
-      while (write(() => dropSome.run(id, PIECE).changes) > 0) await pause()
+      while (write(() => dropSome.run(id, id, LIST_PIECE).changes) > 0) await pause()
       write(() => {
         forget.run(id)
         drop.run(id)
@@ -229,8 +231,8 @@ export const createLists = (db: Database.Database, { write, nextSeq, trail, now,
       if (values.length > limits.listValues) throw overLimit('listValues', limits)
       const staged = Number(write(() => insert.run({ account, at: now() })).lastInsertRowid)
       let size = 0
-      for (let at = 0; at < values.length; at += PIECE) {
-        const piece = values.slice(at, at + PIECE)
+      for (let at = 0; at < values.length; at += LIST_PIECE) {
+        const piece = values.slice(at, at + LIST_PIECE)
         size += write(() => piece.reduce((sum, value) => sum + put.run(staged, packValue(value)).changes, 0))
         await pause()
       }
@@ -270,8 +272,8 @@ export const createLists = (db: Database.Database, { write, nextSeq, trail, now,
     ): Promise<{ list: StoredList; count: number }> {
       const pause = createPauses()
       let count = 0
-      for (let at = 0; at < values.length; at += PIECE) {
-        count += changePiece(account, name, values.slice(at, at + PIECE), added, by)
+      for (let at = 0; at < values.length; at += LIST_PIECE) {
+        count += changePiece(account, name, values.slice(at, at + LIST_PIECE), added, by)
         await pause()
       }
       return { list: existing(account, name), count }

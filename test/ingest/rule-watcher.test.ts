@@ -486,6 +486,44 @@ test('what an account finds beyond its limit is not told, and that is said once,
   assert.deepEqual([...ruleWatcher.accountTroubles], [])
 })
 
+test('a list that changes while blocks arrive holds from the next block on, in whatever process', async t => {
+  const { rules, ruleWatcher, match } = await setUp(t)
+  const value = { list: 'watched' }
+  const onNumber = (account: number) => {
+    const { config, ...rest } = ruleOf({}, { name: 'number', operator: 'Equals any', value })
+    return rules.create(account, { ...rest, config }, 0)
+  }
+  await rules.lists.replace(1, 'watched', ['3'])
+  await rules.lists.replace(2, 'watched', ['4'])
+  const [mine, others] = [onNumber(1), onNumber(2)]
+  const blocks = makeChain({ blocks: 12 })
+  const found: string[] = []
+  const expected: string[] = []
+  for (const [number, block] of blocks.entries()) {
+    if (number === 3) await rules.lists.change(1, 'watched', ['3', '4', '6'], { added: true })
+    if (number === 6) await rules.lists.change(1, 'watched', ['6'], { added: false })
+    if (number === 8) await rules.lists.replace(2, 'watched', ['8', '9'])
+    const before = ruleWatcher.generation
+    ruleWatcher.refresh([])
+    if ([3, 6, 8].includes(number)) assert.notEqual(ruleWatcher.generation, before)
+    found.push(...(await match(block)).map(it => `${number}: ${it}`))
+    for (const { id, account } of [mine, others]) {
+      const list = rules.lists.get(account, 'watched')!
+      if (rules.lists.has(list, String(Number(block.block.number)))) expected.push(`${number}: ${id} block`)
+    }
+  }
+  assert.deepEqual(found, expected)
+  assert.ok(found.length >= 4, found.join())
+  // One that is deleted and made again is another one.
+  rules.remove(1, mine.id)
+  await rules.lists.remove(1, 'watched')
+  await rules.lists.replace(1, 'watched', ['5'])
+  const again = onNumber(1)
+  ruleWatcher.refresh([])
+  assert.deepEqual(await match(blocks.find(({ block }) => Number(block.number) === 5)!), [`${again.id} block`])
+  assert.deepEqual(await match(blocks.find(({ block }) => Number(block.number) === 3)!), [])
+})
+
 const SENDER: RuleCondition = { name: 'from', operator: 'Greater', value: '0' }
 const fail = () => {
   throw new Error('a fault of the program')

@@ -8,6 +8,15 @@ import {
   redeliverRuleRoute,
 } from './deliveries.ts'
 import {
+  addToListRoute,
+  listRoute,
+  listsRoute,
+  listValuesRoute,
+  putListRoute,
+  removeFromListRoute,
+  removeListRoute,
+} from './lists.ts'
+import {
   createRuleRoute,
   createRulesRoute,
   removeRuleRoute,
@@ -29,5 +38,6 @@ export const RULE_ROUTES = [
     alertsRoute,
     redeliverRuleRoute,
   ],
+  ...[listsRoute, listRoute, putListRoute, addToListRoute, removeFromListRoute, listValuesRoute, removeListRoute],
   ...[alertSeriesRoute, deliveriesRoute, redeliverRoute, deliveryRoute, destinationsRoute],
 ]

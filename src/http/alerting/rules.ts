@@ -235,7 +235,7 @@ export const createRulesRoute = ruleRoute(
 const NEWLINE_CODE = 10
 
 /** Lines that are not empty. */
-function* linesOf(body: Uint8Array = new Uint8Array()): Generator<Uint8Array, void> {
+export function* linesOf(body: Uint8Array = new Uint8Array()): Generator<Uint8Array, void> {
   for (let at = 0; at < body.length; ) {
     const found = body.indexOf(NEWLINE_CODE, at)
     const end = found < 0 ? body.length : found

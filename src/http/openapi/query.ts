@@ -139,11 +139,17 @@ const LIST_OPERATORS: readonly RuleOperator[] = ['Equals any', 'Equals any (igno
 const TEXT_OPERATORS = RULE_OPERATORS.filter(it => it !== 'Inspect' && !LIST_OPERATORS.includes(it))
 const COMPARES = { useScaledValue: booleanSchema, operatorParameters: { type: 'null' } }
 
+const WATCHED = closedSchema({ list: stringSchema })
+
 const condition: Schema = {
   oneOf: [
     closedSchema({ name: stringSchema, operator: enumSchema(TEXT_OPERATORS), value: stringSchema }, COMPARES),
     closedSchema(
-      { name: stringSchema, operator: enumSchema(LIST_OPERATORS), value: listSchema(stringSchema) },
+      {
+        name: stringSchema,
+        operator: enumSchema(LIST_OPERATORS),
+        value: { anyOf: [listSchema(stringSchema), WATCHED] },
+      },
       COMPARES,
     ),
     closedSchema(

@@ -192,6 +192,13 @@ const series = strict({
 
 const next = (parameter: string) => described(`\`${parameter}\` of the next page; null on the last one.`, orNull(str))
 
+const watchList = strict({
+  ...{ name: str, size: intFrom(0) },
+  revision: described('Grows with each change.', intFrom(1)),
+  ...{ createdAt: timestamp, updatedAt: timestamp },
+  rules: described('Rules that use it.', arrayOf(strict({ id: int, name: str }))),
+})
+
 export const RULE_SHAPES = {
   Rule: described(
     'An alert rule. Properties with other names are kept as they are. docs/alerts.md explains it.',
@@ -217,8 +224,13 @@ export const RULE_SHAPES = {
   WideRedelivery: wideRedelivery,
   Destinations: destinations,
   AlertSeries: series,
+  WatchList: watchList,
+  WatchLists: strict({ lists: arrayOf(watchList) }),
+  WatchListChange: strict({ count: intFrom(0), size: intFrom(0), revision: intFrom(1) }),
+  WatchListValues: strict({ values: arrayOf(str), next: next('after') }),
 }
 
+export type WatchListAnswer = Of<typeof watchList>
 export type Alert = Of<typeof alert>
 export type RuleAnswer = Of<typeof rule>
 export type SimulationRange = Of<typeof simulationRange>
