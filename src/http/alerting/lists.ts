@@ -172,7 +172,7 @@ function* listTexts(body: Uint8Array | undefined): Generator<string, void> {
   }
   if (body?.find(byte => byte > SPACE_BYTE) === BRACKET_BYTE) {
     const list = parsedValue(textOf(body, 'The body'), 'The body')
-    for (const [index, value] of (list as unknown[]).entries()) yield textValue(value, `[${index}]`)
+    for (const [index, value] of (list as unknown[]).entries()) yield valueAsText(value, `[${index}]`)
     return
   }
   let index = 0
@@ -180,7 +180,7 @@ function* listTexts(body: Uint8Array | undefined): Generator<string, void> {
     const at = `[${index++}]`
     const text = textOf(line, at)
     if (text.startsWith('{')) throw refuse('parsing_exception', `${at} is an object: write the value alone.`)
-    if (text !== '') yield text.startsWith('"') ? textValue(parsedValue(text, at), at) : text
+    if (text !== '') yield text.startsWith('"') ? valueAsText(parsedValue(text, at), at) : text
   }
 }
 
@@ -194,7 +194,7 @@ const parsedValue = (text: string, at: string): unknown => {
   }
 }
 
-const textValue = (value: unknown, at: string): string => {
+const valueAsText = (value: unknown, at: string): string => {
   if (typeof value === 'string') return value
   throw refuse('validation_exception', `${at} must be a string, not ${shortenText(JSON.stringify(value))}.`)
 }
