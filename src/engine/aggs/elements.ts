@@ -284,7 +284,8 @@ const pointSource = (field: FieldPath, keys: Keys | undefined, stores: ValueStor
         if (roles.length === 1) for (let i = 0; i < all.length; i++) all[i] = scattered[owners[i]!]!
         else
           for (let i = 0; i < all.length; i++)
-            if (roles[role[i]!]!.position === position) all[i] = scattered[owners[i]!]!
+            // Documents without an element have a role of others, or none.
+            if (roles[role[i]!]?.position === position) all[i] = scattered[owners[i]!]!
       }
       const far = roles.some((one, number) => wanted[number] && one.position >= OVERFLOW_SLOT)
       if (far) addFar(all, documents.read(at, batch), at, batch)

@@ -45,6 +45,26 @@ describe('aggregations over a store', () => {
     assert.equal((a as { s: { exact_value: string } }).s.exact_value, String(total))
   })
 
+  it('sums the arguments of a name, also where other events have none', t => {
+    const store = createTestStore(generatedBlocks(3))
+    t.after(() => store.close())
+    const ask = (aggs: object) => askAggregations(createSearcher(store.reader), 'event', { aggs })
+    const sums = new Map<string, bigint>()
+    for (const { _source } of store.all('event'))
+      for (const { name, value } of (_source.args ?? []) as { name: string; value: { hex: string; type: string } }[])
+        if (/^uint\d*$/.test(value.type)) sums.set(name, (sums.get(name) ?? 0n) + BigInt(value.hex))
+    assert.ok(sums.size > 3)
+    for (const [name, sum] of sums) {
+      const isNamed = { filter: [{ term: { 'args.name': name } }, { prefix: { 'args.value.type': 'uint' } }] }
+      const aggs = {
+        s: { sum: { field: 'args.value.num', exact: true } },
+        d: { sum: { field: 'args.value.scaled' } },
+      }
+      const { a } = ask({ a: { nested: { path: 'args' }, aggs: { f: { filter: { bool: isNamed }, aggs } } } })
+      assert.equal((a as { f: { s: { exact_value: string } } }).f.s.exact_value, String(sum), name)
+    }
+  })
+
   it('refuses too many buckets before it makes them', () => {
     const seconds = { field: 'timestamp', fixed_interval: '1s', extended_bounds: { min: 0, max: 1_700_000_000_000 } }
     const started = processorTime()
