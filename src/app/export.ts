@@ -6,6 +6,7 @@ import { createBlocks } from '../engine/blocks.ts'
 import { readStore } from '../engine/open.ts'
 import { createArgumentRows, createCsvRows, createNdjson, type Encoder, gzipped } from '../export/lines.ts'
 import { createPack } from '../export/pack.ts'
+import type { HitList } from '../export/page.ts'
 import { createArgumentParquet, createParquet } from '../export/parquet.ts'
 import { begunWith, openTarget } from '../export/resume-journal.ts'
 import { type AskPage, pageBody, readExportQuery, runExport, toStream } from '../export/run.ts'
@@ -16,7 +17,7 @@ import type { Bars } from '../lib/progress.ts'
 import type { Run } from '../lib/shutdown.ts'
 import type { WideIntegers } from '../search/columns/argument-values.ts'
 import { calledKind, type DeclaredArguments, readDeclared, samplesBody } from '../search/columns/declared.ts'
-import { createArgumentTable } from '../search/columns/table.ts'
+import { type ArgumentTable, createArgumentTable } from '../search/columns/table.ts'
 import { findTarget, networkIndex } from '../search/index-names.ts'
 import { checkTable } from '../search/lines.ts'
 import { NATIVE_DIALECT, NO_ACCOUNT } from '../search/service.ts'
@@ -49,11 +50,11 @@ const BLOCKS_AT_ONCE = 20
 export const exportToFile = async (config: Config, wanted: ExportOptions, { shutdown, progress }: Run & Bars) => {
   const { network, format, to } = wanted
   const { ask, networks } = createSearchAsk(config, network, shutdown)
-  const plainAsk: AskPage = (entities, body, signal, parameters = []) =>
-    ask(entities, body, signal, [...PLAIN_FORMS, ...parameters])
+  const plainAsk: AskPage = (entities, body, signal, parameters = [], table = undefined) =>
+    ask(entities, body, signal, [...PLAIN_FORMS, ...parameters], table)
   const { entities } = findTarget(network, format === 'pack' ? 'block' : wanted.entities, networks)
   const query = format === 'pack' ? '{}' : wanted.query
-  const { encoder, begun, source } = await createEncoding(
+  const { encoder, begun, table } = await createEncoding(
     config,
     { ...wanted, entities, query },
     plainAsk,
@@ -75,10 +76,10 @@ export const exportToFile = async (config: Config, wanted: ExportOptions, { shut
   try {
     const { signal } = shutdown
     const size = format === 'pack' ? { size: BLOCKS_AT_ONCE, most: BLOCKS_AT_ONCE } : {}
-    const askSource: AskPage = (entities, body, signal) =>
-      plainAsk(entities, body, signal, source && [['_source', source.join()]])
+    const askTable: AskPage = (entities, body, signal) =>
+      plainAsk(entities, body, signal, table && [['_source', table.source.join()]], table)
     return await runExport({
-      ...{ ask: source ? askSource : ask, entities, query, target, signal, ...size },
+      ...{ ask: table ? askTable : ask, entities, query, target, signal, ...size },
       encoder: isPacked ? gzipped(encoder) : encoder,
       onStep: bar.update,
     })
@@ -104,12 +105,11 @@ const createSearchAsk = (
   const defaults = createDefaultParameters(config.networks)(network)
   return {
     networks: pool.networks(network),
-    async ask(entities, body, signal, parameters = []) {
+    async ask(entities, body, signal, parameters = [], table = undefined) {
       const { status, body: answer } = await pool.search({
         ...{ network, entities, body: Buffer.from(body), account: NO_ACCOUNT, signal },
         parameters: [...defaults, ...parameters],
-        // Columns need only what `_source` names.
-        dialect: { ...NATIVE_DIALECT, bare: parameters.some(([name]) => name === '_source') },
+        dialect: { ...NATIVE_DIALECT, rows: table?.rows },
       })
       const text = answer instanceof Uint8Array ? rawBytesOf(answer) : await buffer(answer as unknown as Readable)
       if (status >= 400) throw stop('search_failed', `the search answers ${status}: ${text.toString().slice(0, 500)}`)
@@ -119,11 +119,11 @@ const createSearchAsk = (
 }
 
 interface ExportEncoding {
-  encoder: Encoder<unknown>
+  encoder: Encoder<HitList>
   /** What a later run has to continue with. */
   begun?: unknown
-  /** The parts of documents that it needs; by default those of the query. */
-  source?: readonly string[]
+  /** The columns that it writes; by default, documents as they are. */
+  table?: ArgumentTable
 }
 
 const createEncoding = async (
@@ -142,7 +142,7 @@ const createEncoding = async (
     const declared = begun ?? (await askDeclared(entities, query, ask, signal))
     const table = createArgumentTable(declared, request.source, columns)
     const encoder = format === 'parquet' ? createArgumentParquet(table) : createArgumentRows(table, format)
-    return { encoder, begun: declared, source: table.source }
+    return { encoder, begun: declared, table }
   }
   if (format === 'csv' || format === 'raw-csv')
     return { encoder: createCsvRows(request, { raw: format === 'raw-csv' }) }

@@ -3,11 +3,11 @@ import { asJson, readDocument } from '../documents/show.ts'
 import { type ByteWriter, createByteWriter } from '../lib/bytes.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
-import type { TableCell } from '../search/columns/argument-values.ts'
+import type { Cells } from '../search/columns/cells.ts'
 import { createTableWriter } from '../search/columns/rows.ts'
 import type { ArgumentTable } from '../search/columns/table.ts'
 import { createCsv } from '../search/lines.ts'
-import { type ReadPage, rowsReader } from './page.ts'
+import { type HitList, type ReadPage, rowsReader } from './page.ts'
 
 interface ParsedHit {
   _id: string
@@ -19,11 +19,11 @@ interface ParsedHit {
 export const parseHit = (hit: Buffer): ParsedHit => readDocument(hit.toString(), asJson) as ParsedHit
 
 /** Encodes hits as a file, in parts. */
-export interface Encoder<Hit = Buffer> {
+export interface Encoder<Hits extends HitList = readonly Buffer[]> {
   /** Reads a page for `add`; by default, each hit as the search wrote it. */
-  read?: ReadPage<Hit>
+  read?: ReadPage<Hits>
   /** Adds the hits of a page. */
-  add(hits: readonly Hit[], signal: AbortSignal): void | Promise<void>
+  add(hits: Hits, signal: AbortSignal): void | Promise<void>
   /** Whether enough was added for a part. */
   isFull(): boolean
   /** Discards hits added since the last part. */
@@ -70,30 +70,27 @@ export const createNdjson = (): Encoder => {
 /** Rows as the search answers them in `text/csv`. */
 export const createCsvRows = (request: Pick<SearchRequest, 'parts' | 'source'>, options: { raw: boolean }): Encoder => {
   const table = createCsv(request, options)
-  return createRowEncoder(table.head, (hit, out) => {
-    const { _id, _type, _source } = parseHit(hit)
-    table.hit({ kind: _type, document: { _id, _source } }, out)
+  return createRowEncoder(table.head, (hits, out) => {
+    for (const hit of hits) {
+      const { _id, _type, _source } = parseHit(hit)
+      table.hit({ kind: _type, document: { _id, _source } }, out)
+    }
   })
 }
 
 /** Rows with one column for each argument. */
-export const createArgumentRows = (
-  table: ArgumentTable,
-  format: Exclude<ExportFormat, 'parquet'>,
-): Encoder<readonly TableCell[]> => {
-  const { head, row } = createTableWriter(table.columns, format)
-  return { ...createRowEncoder(head, row), read: rowsReader(table) }
+export const createArgumentRows = (table: ArgumentTable, format: Exclude<ExportFormat, 'parquet'>): Encoder<Cells> => {
+  const { head, rows } = createTableWriter(table.columns, format)
+  return { ...createRowEncoder(head, rows), read: rowsReader(table) }
 }
 
-const createRowEncoder = <Hit>(
+const createRowEncoder = <Hits extends HitList>(
   head: (out: ByteWriter) => void,
-  row: (hit: Hit, out: ByteWriter) => void,
-): Encoder<Hit> => {
+  rows: (hits: Hits, out: ByteWriter) => void,
+): Encoder<Hits> => {
   const out = createByteWriter(1 << 16)
   return {
-    add(hits) {
-      for (const hit of hits) row(hit, out)
-    },
+    add: hits => rows(hits, out),
     isFull: () => out.length > 0,
     clear: () => out.clear(),
     take(at) {
@@ -107,7 +104,7 @@ const createRowEncoder = <Hit>(
 }
 
 /** Each part is a gzip member: together they decompress to one text. */
-export const gzipped = <Hit>(encoder: Encoder<Hit>): Encoder<Hit> => ({
+export const gzipped = <Hits extends HitList>(encoder: Encoder<Hits>): Encoder<Hits> => ({
   ...encoder,
   async take(at) {
     const { part, ...rest } = await encoder.take(at)

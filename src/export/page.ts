@@ -1,11 +1,15 @@
 import { stop } from '../lib/errors.ts'
-import type { TableCell } from '../search/columns/argument-values.ts'
-import type { ArgumentTable, TableDocument } from '../search/columns/table.ts'
+import { type Cells, createCells } from '../search/columns/cells.ts'
+import { endOfHit } from '../search/columns/scanner.ts'
+import type { ArgumentTable } from '../search/columns/table.ts'
+
+/** Hits of a page: each as the search wrote it, unless the reader of the page does more. */
+export type HitList = readonly Buffer[] | Cells
 
 /** A page of a search in chain order. */
-export interface HitsPage<Hit = Buffer> {
-  /** Each as the search wrote it, unless the reader of the page does more. */
-  hits: readonly Hit[]
+export interface HitsPage<Hits extends HitList = readonly Buffer[]> {
+  /** Valid until the next page is read. */
+  hits: Hits
   /** Cursor after the last hit. */
   token: string
   /** First reorganised block; hits of it or above on earlier pages are invalid. */
@@ -20,31 +24,32 @@ interface Envelope {
   resume: { token: string; reorganised_from?: number }
 }
 
-const QUOTE = 0x22
-const BACKSLASH_CODE = 0x5c
-const OPEN = 0x7b
-const CLOSE_CODE = 0x7d
+const COMMA_CODE = 0x2c
 const PAGE_END = 0x5d
 const BEGIN = Buffer.from('"hits":[')
 
 /** Reads a page of an answer. */
-export type ReadPage<Hit = Buffer> = (answer: Buffer) => HitsPage<Hit>
+export type ReadPage<Hits extends HitList = readonly Buffer[]> = (answer: Buffer) => HitsPage<Hits>
 
 /** Splits an answer without parsing hits: their numbers keep every digit. */
 export const readPage: ReadPage = answer => pageWith(answer, from => splitHits(answer, from))
 
 /** Reads hits as rows of a table. */
-export const rowsReader =
-  ({ scan, read }: Pick<ArgumentTable, 'scan' | 'read'>): ReadPage<TableCell[]> =>
-  answer =>
+export const rowsReader = ({ columns, scan }: Pick<ArgumentTable, 'columns' | 'scan'>): ReadPage<Cells> => {
+  const hits = createCells(columns)
+  return answer =>
     pageWith(answer, from => {
-      const scanned = scan(answer, from)
-      if (scanned) return { hits: scanned.rows, end: scanned.end }
-      const { hits, end } = splitHits(answer, from)
-      return { hits: hits.map(hit => read(JSON.parse(hit.toString()) as TableDocument)), end }
+      hits.clear()
+      const end = scan(answer, from, hits)
+      if (end < 0) throw notAnAnswer(answer)
+      return { hits, end }
     })
+}
 
-const pageWith = <Hit>(answer: Buffer, read: (from: number) => { hits: Hit[]; end: number }): HitsPage<Hit> => {
+const pageWith = <Hits extends HitList>(
+  answer: Buffer,
+  read: (from: number) => { hits: Hits; end: number },
+): HitsPage<Hits> => {
   const begin = answer.indexOf(BEGIN) + BEGIN.length
   if (begin < BEGIN.length) throw notAnAnswer(answer)
   const { hits, end } = read(begin)
@@ -67,34 +72,15 @@ export const readHits = (answer: Buffer): Buffer[] => {
 
 const splitHits = (answer: Buffer, begin: number) => {
   const hits: Buffer[] = []
-  let depth = 0
-  let start = begin
-  for (let at = begin; at < answer.length; at++) {
-    switch (answer[at]) {
-      case QUOTE:
-        at = stringEnd(answer, at)
-        break
-      case OPEN:
-        if (depth++ === 0) start = at
-        break
-      case CLOSE_CODE:
-        if (--depth === 0) hits.push(answer.subarray(start, at + 1))
-        break
-      case PAGE_END:
-        if (depth === 0) return { hits, end: at }
-    }
+  let at = begin
+  while (answer[at] !== PAGE_END) {
+    if (hits.length > 0 && answer[at++] !== COMMA_CODE) throw notAnAnswer(answer)
+    const end = endOfHit(answer, at)
+    if (end < 0) throw notAnAnswer(answer)
+    hits.push(answer.subarray(at, end))
+    at = end
   }
-  throw notAnAnswer(answer)
-}
-
-/** Position of the quotation mark that ends the string starting at `at`. */
-const stringEnd = (answer: Buffer, at: number): number => {
-  for (let end = answer.indexOf(QUOTE, at + 1); end > 0; end = answer.indexOf(QUOTE, end + 1)) {
-    let first = end
-    while (answer[first - 1] === BACKSLASH_CODE) first--
-    if ((end - first) % 2 === 0) return end
-  }
-  throw notAnAnswer(answer)
+  return { hits, end: at }
 }
 
 const parsePage = (json: Buffer): Envelope => {

@@ -1,31 +1,30 @@
 import { type Field, fieldsOf, type Kind } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
 import type { CellForm, TableCell } from '../search/columns/argument-values.ts'
+import type { Cells } from '../search/columns/cells.ts'
 import { createParquetParts, type ParquetColumn } from '../search/columns/parquet.ts'
 import type { ArgumentTable } from '../search/columns/table.ts'
 import { tableValues } from '../search/lines.ts'
 import { type Encoder, parseHit } from './lines.ts'
-import { rowsReader } from './page.ts'
+import { type HitList, rowsReader } from './page.ts'
 
-const createParquetEncoder = <Hit>(
+const createParquetEncoder = <Hits extends HitList>(
   columns: readonly ParquetColumn[],
-  read: (hit: Hit) => readonly TableCell[],
-): Encoder<Hit> => {
-  const { add, isFull, clear, take, tail } = createParquetParts(columns)
+  add: (hits: Hits, cells: Cells) => void,
+): Encoder<Hits> => {
+  const { cells, isFull, take, tail } = createParquetParts(columns)
   return {
-    add(hits) {
-      for (const hit of hits) add(read(hit))
-    },
+    add: hits => add(hits, cells),
     isFull,
-    clear,
+    clear: cells.clear,
     take,
     tail: async (notes, at) => tail(notes, at),
   }
 }
 
 /** One column for each argument. */
-export const createArgumentParquet = (table: ArgumentTable): Encoder<readonly TableCell[]> => ({
-  ...createParquetEncoder<readonly TableCell[]>(table.columns, cells => cells),
+export const createArgumentParquet = (table: ArgumentTable): Encoder<Cells> => ({
+  ...createParquetEncoder<Cells>(table.columns, (rows, cells) => cells.append(rows)),
   read: rowsReader(table),
 })
 
@@ -50,10 +49,12 @@ export const createParquet = (request: Pick<SearchRequest, 'parts' | 'source'>):
       name,
     ),
   }))
-  return createParquetEncoder(columns, hit => {
-    const { _id, _type, _source } = parseHit(hit)
-    const row = [_id, ...(isMixed ? [_type] : []), ...read(_source)]
-    return row.map((value, i) => hitCell(columns[i]!.form, value))
+  return createParquetEncoder(columns, (hits, cells) => {
+    for (const hit of hits) {
+      const { _id, _type, _source } = parseHit(hit)
+      const row = [_id, ...(isMixed ? [_type] : []), ...read(_source)]
+      cells.add(row.map((value, i) => hitCell(columns[i]!.form, value)))
+    }
   })
 }
 

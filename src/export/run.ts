@@ -6,20 +6,30 @@ import { parseExactJson } from '../query/json.ts'
 import type { Parameters } from '../query/parameters.ts'
 import { parseSearch } from '../query/parse.ts'
 import type { SearchRequest } from '../query/request.ts'
+import type { ArgumentTable } from '../search/columns/table.ts'
 import { checkTable } from '../search/lines.ts'
 import type { EncodedHits, Encoder, ExportFormat } from './lines.ts'
-import { type ReadPage, readPage } from './page.ts'
+import { type HitList, type ReadPage, readPage } from './page.ts'
 import { EXPORT_START, type ExportTarget } from './resume-journal.ts'
 
-/** Requests a page of hits; the answer is JSON. `parameters` are those of the URL. */
-export type AskPage = (entities: string, body: string, signal: AbortSignal, parameters?: Parameters) => Promise<Buffer>
+/**
+ * Requests a page of hits; the answer is JSON. `parameters` are those of the URL, and `table` has
+ * the columns that are read of it.
+ */
+export type AskPage = (
+  entities: string,
+  body: string,
+  signal: AbortSignal,
+  parameters?: Parameters,
+  table?: Pick<ArgumentTable, 'source' | 'rows'>,
+) => Promise<Buffer>
 
-export interface ExportOptions<Hit = Buffer> {
+export interface ExportOptions<Hits extends HitList = readonly Buffer[]> {
   ask: AskPage
   entities: string
   /** The search's body, an object as JSON text. */
   query: string
-  encoder: Encoder<Hit>
+  encoder: Encoder<Hits>
   target: ExportTarget
   signal: AbortSignal
   onStep(step: ProgressStep): void
@@ -44,10 +54,10 @@ const MAX_PAGE_HITS = 10_000
  * Writes all hits of a query in chain order. After a reorganisation the file is cut back and
  * continued, so at the end it has each hit of the chain once.
  */
-export const runExport = async <Hit>(options: ExportOptions<Hit>): Promise<Exported> => {
+export const runExport = async <Hits extends HitList>(options: ExportOptions<Hits>): Promise<Exported> => {
   const { ask, entities, query, encoder, target, signal, onStep } = options
   const { size: first = 500, most = MAX_PAGE_HITS } = options
-  const read = encoder.read ?? (readPage as unknown as ReadPage<Hit>)
+  const read = encoder.read ?? (readPage as unknown as ReadPage<Hits>)
   let size = first
   const last = () => target.marks.at(-1)
   const before = last()?.hits ?? 0

@@ -70,13 +70,25 @@ export const createByteWriter = (capacity = 1024) => {
       } else target.set(isWhole ? source : source.subarray(start, end), length)
       length += end - start
     },
-    /** Writes a multiple of four bytes; faster than `bytes` for part of a large array. */
+    /** Faster than `bytes` for a short part of a large array. */
     words(source: DataView, start: number, end: number) {
       reserve(end - start)
       const to = view
       const offset = length - start
-      for (let at = start; at < end; at += 4) to.setUint32(offset + at, source.getUint32(at, true), true)
+      let at = start
+      for (; at + 4 <= end; at += 4) to.setUint32(offset + at, source.getUint32(at, true), true)
+      for (; at < end; at++) to.setUint8(offset + at, source.getUint8(at))
       length += end - start
+    },
+    /** Writes 32 bits, the lowest first. */
+    uint32(value: number) {
+      reserve(4)
+      view.setUint32(length, value, true)
+      length += 4
+    },
+    /** Writes how many bytes follow the 32 bits at a place into these. */
+    endSized(at: number) {
+      view.setUint32(at, length - at - 4, true)
     },
     /** Hex digits without prefix, in even number. */
     hex(digits: string) {

@@ -1,4 +1,5 @@
 import type { SimilarRequest } from '../engine/query/similar-contracts.ts'
+import type { RowShape } from '../engine/show/row.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Parameters } from '../query/parameters.ts'
 import type { SourceFilter } from '../query/request.ts'
@@ -158,8 +159,8 @@ export interface Dialect {
   typedKeys: boolean
   /** Whether hits have `_parent`; default true. */
   parents?: boolean | undefined
-  /** Whether plain hits are `_source` alone. */
-  bare?: boolean | undefined
+  /** Of plain hits as rows of a table, from stores that write them. */
+  rows?: RowShape | undefined
   /** Parts of the answer to write; all by default. */
   filterPath?: readonly string[] | undefined
   /** Whether patterns address the answer as one of the `responses` of several searches. */

@@ -5,21 +5,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
+import fc from 'fast-check'
 import { parquetReadObjects } from 'hyparquet'
 import { encodeAbiParameters, type Hex, keccak256 } from 'viem'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { parseSignature, topicOf } from '../../src/decode/signature.ts'
-import type { EventAbi } from '../../src/decode/types.ts'
+import type { AbiParam, EventAbi } from '../../src/decode/types.ts'
 import { createSearcher } from '../../src/engine/query/searcher.ts'
+import { ROW_MARK } from '../../src/engine/show/row.ts'
 import { createArgumentRows } from '../../src/export/lines.ts'
 import { createArgumentParquet } from '../../src/export/parquet.ts'
 import { begunWith, openTarget } from '../../src/export/resume-journal.ts'
 import { type AskPage, pageBody, readExportQuery, runExport } from '../../src/export/run.ts'
 import { ChainsieveError } from '../../src/lib/errors.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
+import type { SourceFilter } from '../../src/query/request.ts'
 import { answerSearch } from '../../src/search/answer.ts'
 import type { WideIntegers } from '../../src/search/columns/argument-values.ts'
+import { type Cells, createCells } from '../../src/search/columns/cells.ts'
 import {
   type CalledKind,
   type DeclaredArguments,
@@ -27,8 +31,8 @@ import {
   samplesBody,
 } from '../../src/search/columns/declared.ts'
 import { createArgumentTable } from '../../src/search/columns/table.ts'
-import type { AnswerFormat } from '../../src/search/service.ts'
-import { viemParam } from '../support/abi.ts'
+import { type AnswerFormat, NATIVE_DIALECT } from '../../src/search/service.ts'
+import { isHashed, typed, viemParam } from '../support/abi.ts'
 import { makeChain } from '../support/pack.ts'
 import { createTestStore, type TestStore } from '../support/store.ts'
 
@@ -79,8 +83,8 @@ const exported = async (store: TestStore, format: Format, wanted: Wanted) => {
   return readFileSync(file).toString()
 }
 
-/** Of an indexed list, a topic has only a hash. */
-const topicWord = (type: string, word: Hex): Hex => (type.endsWith(']') ? keccak256(word) : word)
+/** Of what may take several words, a topic has only a hash. */
+const topicWord = (param: AbiParam, word: Hex): Hex => (isHashed(param) ? keccak256(word) : word)
 
 /** Blocks whose logs are these, each in a transaction of its own. */
 const blocksWith = (
@@ -98,7 +102,7 @@ const blocksWith = (
         items.map(({ input }) => viemParam(input)),
         items.map(({ value }) => value),
       )
-    log.topics = [topicOf(event) as Hex, ...among(true).map(item => topicWord(item.input.type, encode([item])))]
+    log.topics = [topicOf(event) as Hex, ...among(true).map(item => topicWord(item.input, encode([item])))]
     log.data = bad ? '0x01' : encode(among(false))
     if (address) log.address = address as Hex
   }
@@ -244,30 +248,116 @@ test('an export that is continued keeps its columns, and refuses an event of ano
 
 const TRANSFERS = '{"query":{"term":{"event.raw":"Transfer"}}}'
 
-test('rows that are read by one expression are those that parsed documents give', () => {
+/** The rows of all hits: as the store writes them, read from their JSON, and from documents. */
+const rowsInThreeWays = (store: TestStore, kind: CalledKind, query: string, how: ThreeWays) => {
+  const searcher = createSearcher(store.reader)
+  const ask = (body: string, more: object = {}) =>
+    Buffer.from(
+      answerSearch(searcher, 'a-b-c', kind, body, { deadline: Number.POSITIVE_INFINITY, now: 0, ...more })
+        .body as Uint8Array,
+    )
+  const declared = readDeclared(kind, ask(pageBody(query, samplesBody(kind))).toString())
+  const table = createArgumentTable(declared, how.source ?? true, how.integers)
+  const body = pageBody(query, { resume: 'start', size: 2000 })
+  const parameters: [string, string][] = [['_source', table.source.join()]]
+  const scanned = (more: object) => {
+    const answer = ask(body, { parameters, ...more })
+    const cells = createCells(table.columns)
+    const begin = answer.indexOf('"hits":[') + 8
+    assert.equal(answer[table.scan(answer, begin, cells)], ']'.charCodeAt(0))
+    return { answer, isRow: answer[begin] === ROW_MARK, rows: textOf(cells), length: cells.length }
+  }
+  const written = scanned({ dialect: { ...NATIVE_DIALECT, rows: table.rows } })
+  const { hits } = JSON.parse(ask(body, { parameters }).toString()).hits
+  const parsed = createCells(table.columns)
+  for (const hit of hits) parsed.add(table.read(hit))
+  return { written, json: scanned({}), parsed: textOf(parsed), scan: table.scan, columns: table.columns }
+}
+
+interface ThreeWays {
+  integers: WideIntegers
+  source?: SourceFilter
+}
+
+const textOf = ({ columns }: Cells) =>
+  columns.map(({ text, present, length, values }) => ({
+    ...{ text: text.latin1(), present: [...present.subarray(0, length)], values },
+  }))
+
+test('usual hits are written as rows, or read without parsing, as parsed documents give them', t => {
   const store = createTestStore([...generateBlocks({ seed: 3, count: 20 })])
   for (const [kind, query] of [
     ['event', TRANSFERS],
     ['call', '{"query":{"term":{"method.raw":"transfer"}}}'],
   ] as const) {
-    const searcher = createSearcher(store.reader)
-    const ask = (body: string, source?: string) =>
-      Buffer.from(
-        answerSearch(searcher, 'a-b-c', kind, body, {
-          ...{ deadline: Number.POSITIVE_INFINITY, now: 0 },
-          ...(source !== undefined && { parameters: [['_source', source]] }),
-        }).body as Uint8Array,
-      )
-    const declared = readDeclared(kind, ask(pageBody(query, samplesBody(kind))).toString())
-    const table = createArgumentTable(declared, true, 'decimal')
-    const answer = ask(pageBody(query, { resume: 'start', size: 2000 }), table.source.join())
-    const scanned = table.scan(answer, answer.indexOf('"hits":[') + 8)
-    const { hits } = JSON.parse(answer.toString()).hits
-    assert.ok(hits.length > 20)
-    assert.deepEqual(scanned?.rows, hits.map(table.read))
-    assert.equal(answer[scanned!.end], ']'.charCodeAt(0))
+    const { written, json, parsed, scan, columns } = rowsInThreeWays(store, kind, query, { integers: 'decimal' })
+    assert.equal(written.isRow, kind === 'event')
+    assert.ok(json.length > 20)
+    assert.deepEqual(written.rows, parsed)
+    assert.deepEqual(json.rows, parsed)
+    const { parse } = JSON
+    const { mock } = t.mock.method(JSON, 'parse', (text: string) => {
+      assert.ok(!text.startsWith('{'), 'a hit was parsed')
+      return parse(text)
+    })
+    scan(json.answer, json.answer.indexOf('"hits":[') + 8, createCells(columns))
+    mock.restore()
   }
   store.close()
+})
+
+test('whatever arguments are, rows of a store, hits and parsed documents have the same cells', () => {
+  const params = fc.array(fc.tuple(typed, fc.boolean()), { maxLength: 5 }).map(all => {
+    let topics = 3
+    return all.map(([{ param, value }, isIndexed], i) => ({
+      param: { ...param, name: `a${i}`, indexed: isIndexed && topics-- > 0 },
+      value,
+    }))
+  })
+  const event = params.chain(all =>
+    fc.record({
+      inputs: fc.constant(all.map(({ param }) => param)),
+      // One of them is a known token, whose values have units.
+      address: fc.constantFrom('0xdac17f958d2ee523a2206206994597c13d831ec7', B),
+      logs: fc.array(
+        fc.record({
+          values: fc.tuple(...all.map(({ value }) => value)),
+          bad: fc.boolean(),
+        }),
+        { minLength: 1, maxLength: 4 },
+      ),
+    }),
+  )
+  let rows = 0
+  fc.assert(
+    fc.property(
+      fc.array(event, { minLength: 5, maxLength: 10 }),
+      fc.constantFrom('text', 'decimal'),
+      (all, integers) => {
+        const events = all.map(({ inputs }, i): EventAbi => ({ name: `E${i}`, inputs }))
+        // Columns are those of the first event, so it can be decoded.
+        const logs = all.flatMap(({ logs, address }, i) =>
+          logs.map(({ bad, values }, at) => ({ event: events[i]!, address, values, bad: bad && at > 0 })),
+        )
+        const store = createTestStore(blocksWith(logs), { events })
+        for (const { name } of events)
+          for (const source of [
+            true,
+            { includes: ['logIndex', 'blockHash'], excludes: [] },
+            { includes: ['*'], excludes: [] },
+          ]) {
+            const query = JSON.stringify({ query: { term: { 'event.raw': name } } })
+            const { written, json, parsed } = rowsInThreeWays(store, 'event', query, { integers, source })
+            assert.deepEqual(written.rows, parsed)
+            assert.deepEqual(json.rows, parsed)
+            if (written.isRow) rows++
+          }
+        store.close()
+      },
+    ),
+    { numRuns: 10 },
+  )
+  assert.ok(rows > 10)
 })
 
 test('a search answers the rows that an export writes, in one go and part by part', async () => {

@@ -8,6 +8,7 @@ import { type Documents, fieldsRead } from '../query/documents.ts'
 import type { SearchMatch } from '../query/search-match.ts'
 import { sortValues, type ValuesFrom } from '../query/sort/sort-values.ts'
 import type { WriteHits } from './hits.ts'
+import { ROW_MARK, type RowShape } from './row.ts'
 import type { Show } from './source-writers.ts'
 
 export interface PlainOptions extends ValuesFrom {
@@ -104,15 +105,22 @@ export const hitWriter = (
     return before
   }
 }
-/** Writes `_source` alone. */
-export const bareWriter =
-  ({ find }: Show, source: ReturnType<Show['source']>): WriteHit =>
-  (position, _score, out) => {
-    if (!find(position)) return 0
+/** Writes hits as rows, and `_source` alone of those that have another shape. */
+export const rowWriter = (show: Show, source: ReturnType<Show['source']>, shape: RowShape): WriteHit => {
+  const row = show.row?.(shape)
+  return (position, _score, out) => {
+    if (!show.find(position)) return 0
+    if (row) {
+      const start = out.length
+      out.byte(ROW_MARK)
+      if (row(out)) return 1
+      out.truncate(start)
+    }
     out.bytes(BARE_HEAD)
     source?.(out)
     return BARE_HEAD.length
   }
+}
 const BARE_HEAD = piece('{"_source":')
 export const envelopeOf = (index: string, kind: Kind): string =>
   `{"_index":${JSON.stringify(`${index}-${kind}`)},"_type":"${kind}","_id":"`

@@ -1,10 +1,12 @@
 import { createEventDecoder, type EventDecoder } from '../../decode/abi-decoder.ts'
-import { memoize } from '../../lib/caches.ts'
+import { elementaryType } from '../../decode/signature.ts'
+import type { ByteWriter } from '../../lib/bytes.ts'
+import { memoize, rememberedBy } from '../../lib/caches.ts'
 import type { eventMapping as mapping } from '../../mapping/documents/event.ts'
 import { unpackAbi } from '../forms/abi-words.ts'
 import { piece } from '../forms/json.ts'
 import type { StoredSignature } from '../reader.ts'
-import type { ShowContext } from './context.ts'
+import { type ShowContext, writeTxHash } from './context.ts'
 import {
   createDecodedShow,
   type DecodedArguments,
@@ -14,6 +16,7 @@ import {
 } from './decoded.ts'
 import { createLogAt, logEnvelope, logFields } from './log.ts'
 import { sourceWriter, type WriteBy, writeAlways } from './plan.ts'
+import { type RowShape, writeArgumentCells, writeCell } from './row.ts'
 import type { Show } from './source-writers.ts'
 
 interface EventDeclaration extends ShownDeclaration {
@@ -88,7 +91,32 @@ export const createEventShow = (context: ShowContext): Show => {
     probability: () => writeAlways(out => out.bytes(by.probability)),
   } satisfies Record<keyof typeof mapping.fields, WriteBy>
 
+  /** Fields as cells of a row. */
+  const cells: Partial<Record<string, (out: ByteWriter) => void>> = {
+    blockNumber: out => out.decimal(at.block.stored.number),
+    timestamp: out => out.bytes(at.block.datetime, 1, at.block.datetime.length - 1),
+    transactionHash: out => writeTxHash(out, at.block, at.record.tx),
+    transactionIndex: out => out.decimal(at.record.tx),
+    logIndex: out => out.decimal(at.place),
+    blockHash: out => out.bytes(at.block.hash),
+    address(out) {
+      out.ascii('0x')
+      addresses.checksummed(out, at.record.address)
+    },
+  }
+
   return {
+    row(shape) {
+      const fields = shape.fields.flatMap(name => cells[name] ?? [])
+      if (fields.length < shape.fields.length) return undefined
+      const fits = rememberedBy((declaration: EventDeclaration) => hasShape(declaration, shape))
+      return out => {
+        if (!fits(by) || decodedOnce() !== 'located') return false
+        for (let i = 0; i < fields.length; i++) writeCell(out, fields[i]!)
+        writeArgumentCells(out, show.located, by.args!, at.record.decimals, shape)
+        return true
+      }
+    },
     find(position) {
       const declaration = at.find(position) && declarationOf(at.record.signature)
       if (!declaration) return false
@@ -101,3 +129,9 @@ export const createEventShow = (context: ShowContext): Show => {
     source: sourceWriter('event', own),
   }
 }
+
+/** The hash of an indexed text is shown as the text would be, which takes decoding. */
+const hasShape = ({ abi, args }: EventDeclaration, shape: RowShape): boolean =>
+  abi.name === shape.name &&
+  args?.length === shape.args.length &&
+  args.every(({ form }, i) => form !== 'hash' && elementaryType(abi.inputs[i]!.type) === shape.args[i]!.type)

@@ -9,8 +9,9 @@ import { groupHitsOf, relatedBy } from '../query/inner-hits.ts'
 import type { Evaluator } from '../query/match/evaluate.ts'
 import type { SearchMatch } from '../query/search-match.ts'
 import type { StoreReader } from '../reader.ts'
-import { bareWriter, createPlainWriter, envelopeOf, hidesScores, hitWriter, type WriteHit } from './basic-hit.ts'
+import { createPlainWriter, envelopeOf, hidesScores, hitWriter, rowWriter, type WriteHit } from './basic-hit.ts'
 import { createRichWriter, isRich, type Relating } from './full-hit.ts'
+import type { RowShape } from './row.ts'
 import { type Show, showsOf } from './source-writers.ts'
 
 export interface HitsOptions {
@@ -38,8 +39,8 @@ export interface HitsWriting {
   totals?: Totals | undefined
   /** Whether hits have `_parent`; default true. */
   parents?: boolean | undefined
-  /** Whether plain hits are `_source` alone, without `sort`. */
-  bare?: boolean | undefined
+  /** Of plain hits as rows of a table, without `sort`; default JSON. */
+  rows?: RowShape | undefined
   /** Byte between two hits; by default a comma. */
   between?: number | undefined
 }
@@ -66,17 +67,21 @@ export const createHits = (options: HitsOptions): Hits => {
   }
   const cache = createHitCache<CachedHit>(() => reader.version())
   const writers = new Map<string, WriteHit>()
-  const writerOf = memoizeLatest((kind: Kind, filter: SourceFilter, index: string, parents: boolean, bare: boolean) => {
-    const key = `${kind} ${index} ${parents} ${bare} ${JSON.stringify(filter)}`
-    let writer = writers.get(key)
-    if (!writer) {
-      if (writers.size >= MAX_CACHED_SOURCES) writers.clear()
-      const source = sourceOf(kind, filter)
-      writer = bare ? bareWriter(shows[kind], source) : hitWriter(shows[kind], envelopeOf(index, kind), source, parents)
-      writers.set(key, writer)
-    }
-    return writer
-  })
+  const writerOf = memoizeLatest(
+    (kind: Kind, filter: SourceFilter, index: string, parents: boolean, rows: RowShape | undefined) => {
+      const key = `${kind} ${index} ${parents} ${JSON.stringify([filter, rows])}`
+      let writer = writers.get(key)
+      if (!writer) {
+        if (writers.size >= MAX_CACHED_SOURCES) writers.clear()
+        const source = sourceOf(kind, filter)
+        writer = rows
+          ? rowWriter(shows[kind], source, rows)
+          : hitWriter(shows[kind], envelopeOf(index, kind), source, parents)
+        writers.set(key, writer)
+      }
+      return writer
+    },
+  )
   const writeKept = (write: WriteHit, position: number, score: string, out: ByteWriter): number => {
     const kept = cache.get(write, position)
     if (kept) {
@@ -95,13 +100,13 @@ export const createHits = (options: HitsOptions): Hits => {
   }
   const plainWriter = (
     request: SearchRequest,
-    { index, between, parents, bare }: { index: string; between: number; parents: boolean; bare: boolean },
+    { index, between, parents, rows }: { index: string; between: number; parents: boolean; rows: RowShape | undefined },
   ): WriteHits => {
     const { source, parts, size } = request
-    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, source, index, parents, bare)]))
+    const writers = new Map(parts.map(({ kind }) => [kind, writerOf(kind, source, index, parents, rows)]))
     // Parts that depend on the query are not cached.
-    const keeps = !bare && size >= 0 && size <= MAX_CACHED_PAGE
-    return createPlainWriter(bare ? { ...request, sort: [] } : request, {
+    const keeps = !rows && size >= 0 && size <= MAX_CACHED_PAGE
+    return createPlainWriter(rows ? { ...request, sort: [] } : request, {
       ...{ documents: exact, reader, between, check: reader.check },
       write: ({ kind, position }, score, out) =>
         (keeps ? writeKept : writeUncached)(writers.get(kind)!, position, score, out),
@@ -112,13 +117,13 @@ export const createHits = (options: HitsOptions): Hits => {
     group: (collapse, among, inner) => groupHitsOf(collapse, among, inner, options),
   }
   const writer: Hits['writer'] = (request, index, how = {}) => {
-    const { totals = 'integer', parents = true, bare = false, between = COMMA } = how
+    const { totals = 'integer', parents = true, rows, between = COMMA } = how
     return isRich(request)
       ? createRichWriter(request, {
           ...{ reader, shown, exact, check: reader.check, related },
           ...{ index, totals, parents, between, shows, sourceOf, writer, hidesScores: hidesScores(request) },
         })
-      : plainWriter(request, { index, between, parents, bare })
+      : plainWriter(request, { index, between, parents, rows })
   }
   return {
     writer,

@@ -2,13 +2,14 @@ import type { DocumentDecoding } from '../../documents/document.ts'
 import type { ByteWriter } from '../../lib/bytes.ts'
 import type { Kind, RowKind } from '../../mapping/index.ts'
 import type { SourceFilter } from '../../query/request.ts'
-import { requirePresent } from '../../sqlite/damage.ts'
 import type { StoreReader } from '../reader.ts'
+import { createAddressBytes } from './address-bytes.ts'
 import { createCallShow } from './call.ts'
 import { createContext, type ShowContext } from './context.ts'
 import { createEventShow } from './event.ts'
 import { createLogShow } from './log.ts'
 import { createBlockShow, createTxShow } from './record.ts'
+import type { RowShape, WriteRow } from './row.ts'
 import { createRowShows } from './rows.ts'
 import { createTraceShow } from './trace.ts'
 
@@ -25,11 +26,10 @@ export const showsOf = (reader: StoreReader): Shows => {
 }
 
 const createShows = (reader: StoreReader): Shows => {
-  const address = reader.prepare('SELECT bytes FROM address WHERE id = ?').pluck()
   const context = createContext({
     ...{ records: reader.records, name: reader.name, signature: reader.signature },
     addressDigits: reader.addressDigits,
-    addressBytes: id => requirePresent(address.get(id) as Buffer | undefined, 'the number of an address'),
+    addressBytes: createAddressBytes(reader),
   })
   return { ...createRecordShows(context), ...createRowShows(context, reader) }
 }
@@ -56,6 +56,8 @@ export interface Show {
   parent: ((out: ByteWriter) => void) | undefined
   /** Undefined if the filter leaves no `_source`. */
   source(filter: SourceFilter): ((out: ByteWriter) => void) | undefined
+  /** Undefined if documents of the kind are not written as such rows. */
+  row?(shape: RowShape): WriteRow | undefined
   /** Data for rules; undefined without a known declaration. */
   decoding?(): DocumentDecoding | undefined
 }

@@ -79,12 +79,6 @@ const createPlaces = (addresses: Addresses) => {
     }
   }
 
-  return { ids, buffers, starts, ends, negative, take }
-}
-
-export const createStaticArguments = (addresses: Addresses) => {
-  const { ids, buffers, starts, ends, negative, take } = createPlaces(addresses)
-
   const writeAddress = (out: ByteWriter, i: number) => {
     if (ids[i]! >= 0) return addresses.checksummed(out, ids[i]!)
     addresses.checksummedBytes(out, buffers[i]!, starts[i]!)
@@ -92,6 +86,12 @@ export const createStaticArguments = (addresses: Addresses) => {
 
   const negativeAt = ({ size }: StaticArgument, i: number): bigint =>
     BigInt.asIntN(size * 8, BigInt(integerOfBytes(buffers[i]!, starts[i]!, ends[i]!)))
+
+  return { buffers, starts, ends, negative, take, writeAddress, negativeAt }
+}
+
+export const createStaticArguments = (addresses: Addresses) => {
+  const { buffers, starts, ends, negative, take, writeAddress, negativeAt } = createPlaces(addresses)
 
   const writeHex = (out: ByteWriter, argument: StaticArgument, i: number) => {
     if (argument.form === 'address') writeAddress(out, i)
@@ -107,8 +107,18 @@ export const createStaticArguments = (addresses: Addresses) => {
     else out.bytes(NULL)
   }
 
+  /** As in `str`. */
+  const writePlain = (out: ByteWriter, argument: StaticArgument, i: number) => {
+    if (argument.form === 'boolean') out.bytes(ends[i]! - starts[i]! === 1 ? TRUE : FALSE)
+    else if (!isIntegerArgument(argument)) {
+      out.bytes(HEX_PREFIX)
+      writeHex(out, argument, i)
+    } else if (negative[i]) out.ascii(String(negativeAt(argument, i)))
+    else writeDecimal(out, buffers[i]!, starts[i]!, ends[i]!)
+  }
+
   const writeScaled = (out: ByteWriter, argument: StaticArgument, i: number, decimals: number | null) => {
-    if (decimals === null || !isIntegerArgument(argument) || argument.form === 'boolean') return out.bytes(NULL)
+    if (!hasScaled(argument, decimals)) return out.bytes(NULL)
     const value = negative[i]
       ? scaled(negativeAt(argument, i), decimals)
       : scaledOf(buffers[i]!, starts[i]!, ends[i]!, decimals)
@@ -218,16 +228,17 @@ export const createStaticArguments = (addresses: Addresses) => {
       for (let i = 0; i < args.length; i++) {
         const argument = args[i]!
         out.bytes(argument.label, i === 0 ? 2 : 0)
-        if (argument.form === 'boolean') out.bytes(ends[i]! - starts[i]! === 1 ? TRUE : FALSE)
-        else if (!isIntegerArgument(argument)) {
-          out.bytes(HEX_PREFIX)
-          writeHex(out, argument, i)
-        } else if (negative[i]) out.ascii(String(negativeAt(argument, i)))
-        else writeDecimal(out, buffers[i]!, starts[i]!, ends[i]!)
+        writePlain(out, argument, i)
       }
     },
+    /** Appends a value as in `str`, and in whole tokens. */
+    plain: writePlain,
+    scaled: writeScaled,
   }
 }
+
+export const hasScaled = (argument: StaticArgument, decimals: number | null): decimals is number =>
+  decimals !== null && isIntegerArgument(argument) && argument.form !== 'boolean'
 
 const isIntegerArgument = ({ form }: StaticArgument): boolean =>
   form === 'unsigned' || form === 'signed' || form === 'boolean'

@@ -7,11 +7,12 @@ import type { SearchRequest } from '../../query/request.ts'
 import type { AnswerOptions, Reply } from '../answer.ts'
 import { answerParts, checkShown } from '../lines.ts'
 import { type AnswerFormat, argumentColumnsOf, rowFormatOf } from '../service.ts'
-import type { TableCell, WideIntegers } from './argument-values.ts'
+import type { WideIntegers } from './argument-values.ts'
+import { type Cells, createCells } from './cells.ts'
 import { calledKind, type DeclaredArguments, readDeclared, samplesBody } from './declared.ts'
 import { createParquetParts } from './parquet.ts'
 import { createTableWriter } from './rows.ts'
-import { type ArgumentTable, createArgumentTable, type TableDocument } from './table.ts'
+import { type ArgumentTable, createArgumentTable } from './table.ts'
 
 /** Answers hits as rows with a column for each argument. Only the thread that begins can go on. */
 export const answerColumns = (
@@ -29,16 +30,18 @@ export const answerColumns = (
     const table = createArgumentTable(declared, request.source, argumentColumnsOf(format) as WideIntegers)
     const asked = { ...request, trackTotal: false, source: { includes: table.source, excludes: [] } }
     const file = createFileWriter(table, format)
+    const cells = createCells(table.columns)
     const readRows = () => {
+      cells.clear()
       out.text(']')
-      const rows = scannedRows(Buffer.from(out.view()), table)
+      table.scan(out.view(), 0, cells)
       out.clear()
-      return rows
+      return cells
     }
     if (request.size >= 0) {
       const fail = () => overLimit('answer', limits)
       out.clear({ most: limits.answer, fail })
-      return whenThere(searcher.write(asked, options, { ...writing, bare: true }), () => {
+      return whenThere(searcher.write(asked, options, { ...writing, rows: table.rows }), () => {
         const rows = readRows()
         out.clear({ most: limits.answer, fail })
         file.begin(out)
@@ -48,7 +51,7 @@ export const answerColumns = (
         return { status: 200, format, body: out.take() }
       })
     }
-    return whenThere(searcher.writePages(asked, options, { ...writing, bare: true }), found => {
+    return whenThere(searcher.writePages(asked, options, { ...writing, rows: table.rows }), found => {
       const { goTo: _, ...pages } = { ...found, at: () => undefined, pages: rowPages(found, readRows, file, out) }
       // What was written before a page of hits would be read with it.
       const body = answerParts(pages, out, {
@@ -65,7 +68,7 @@ export const answerColumns = (
 /** Replaces the hits of each page by their rows. */
 function* rowPages(
   { pages }: SearchPages<number>,
-  readRows: () => TableCell[][],
+  readRows: () => Cells,
   file: FileWriter,
   out: ByteWriter,
 ): Generator<number> {
@@ -96,26 +99,17 @@ const declaredIn = (
   })
 }
 
-const scannedRows = (hits: Buffer, { scan, read }: ArgumentTable): TableCell[][] =>
-  scan(hits, 0)?.rows ?? (JSON.parse(`[${hits}`) as TableDocument[]).map(read)
-
 interface FileWriter {
   begin(out: ByteWriter): void
-  rows(rows: readonly TableCell[][], out: ByteWriter): void
+  rows(rows: Cells, out: ByteWriter): void
   end(out: ByteWriter): void
 }
 
 const createFileWriter = ({ columns }: ArgumentTable, format: AnswerFormat): FileWriter => {
   const form = rowFormatOf(format)
   if (form === 'parquet') return createParquetWriter(columns)
-  const { head, row } = createTableWriter(columns, form)
-  return {
-    begin: head,
-    rows(rows, out) {
-      for (const cells of rows) row(cells, out)
-    },
-    end() {},
-  }
+  const { head, rows } = createTableWriter(columns, form)
+  return { begin: head, rows, end() {} }
 }
 
 const createParquetWriter = (columns: ArgumentTable['columns']): FileWriter => {
@@ -131,11 +125,11 @@ const createParquetWriter = (columns: ArgumentTable['columns']): FileWriter => {
   return {
     begin() {},
     rows(rows, out) {
-      for (const cells of rows) parts.add(cells)
+      parts.cells.append(rows)
       if (parts.isFull()) write(out)
     },
     end(out) {
-      if (parts.rows() > 0 || at === 0) write(out)
+      if (parts.cells.length > 0 || at === 0) write(out)
       out.bytes(parts.tail(notes, at))
     },
   }

@@ -22,6 +22,12 @@ export interface CellType {
 export interface ArgumentReader extends CellType {
   /** Reads the text that documents show as `value.hex`. */
   read(hex: string): TableCell
+  /** Whether the cell is the hex itself. */
+  isVerbatim?: boolean
+  /** Characters of all texts of the type. */
+  size?: number | undefined
+  /** Of an integer, whose cell is its decimal digits. */
+  bits?: number
 }
 
 /** The type as documents show it, with expanded tuples. */
@@ -35,13 +41,23 @@ const paramReader = (param: AbiParam, integers: WideIntegers): ArgumentReader =>
   if (type === 'bool') return { form: 'boolean', lists: 0, read: hex => hex === '0x1' }
   if (type === 'string') return { form: 'text', lists: 0, read: argumentText }
   const [, kind, digits] = /^(u?int)(\d+)$/.exec(type) ?? []
-  if (kind === undefined) return { form: 'text', lists: 0, read: hex => hex }
+  if (kind === undefined)
+    return {
+      form: 'text',
+      lists: 0,
+      read: hex => hex,
+      isVerbatim: true,
+      size: type === 'address' ? ADDRESS_SIZE : undefined,
+    }
   const bits = Number(digits)
   const integer = kind === 'uint' ? (hex: string) => BigInt(hex) : (hex: string) => BigInt.asIntN(bits, BigInt(hex))
-  if (bits < 64 || type === 'int64') return { form: 'long', lists: 0, read: integer }
-  if (integers === 'decimal') return { form: 'decimal', lists: 0, read: integer }
-  return { form: 'text', lists: 0, read: hex => String(integer(hex)) }
+  if (bits < 64 || type === 'int64') return { form: 'long', lists: 0, read: integer, bits }
+  if (integers === 'decimal') return { form: 'decimal', lists: 0, read: integer, bits }
+  return { form: 'text', lists: 0, read: hex => String(integer(hex)), bits }
 }
+
+/** Characters of an address. */
+export const ADDRESS_SIZE = 42
 
 /** An indexed list is only known by its hash, which is no list: its cell is empty. */
 const listReader = (param: AbiParam, integers: WideIntegers): ArgumentReader => {

@@ -19,5 +19,9 @@ const rawCell = (value: unknown): string =>
 /** Only for texts: a negative number is no formula. */
 const safeCell = (value: unknown): string =>
   typeof value === 'string' && FORMULA.test(value) ? `'${value}` : rawCell(value)
+
+/** A text as a cell, quoted if need be. */
+export const csvText = (text: string, raw: boolean): string => quotedCell(raw ? text : safeCell(text))
+
 const FORMULA = /^[=+\-@\t\r]/
 const quotedCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

@@ -1,9 +1,8 @@
-import { constants, zstdCompressSync } from 'node:zlib'
 import type { RowGroup, SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
-import { memoize } from '../../lib/caches.ts'
-import { refuse } from '../../lib/errors.ts'
-import type { CellForm, CellType, TableCell } from './argument-values.ts'
+import type { CellForm, CellType } from './argument-values.ts'
+import { type Cells, createCells } from './cells.ts'
+import { type ChunkPlace, writeChunk } from './parquet-chunk.ts'
 
 export interface ParquetColumn extends CellType {
   name: string
@@ -33,56 +32,38 @@ const GROUP_BYTES = 4 << 20
 
 /** Makes a Parquet file in parts: row groups with statistics, compressed by Zstandard. */
 export const createParquetParts = (columns: readonly ParquetColumn[]) => {
-  const schema: SchemaElement[] = [
-    { name: 'hit', num_children: columns.length },
-    ...columns.flatMap(({ name, form, lists, isRequired = false }) =>
-      columnSchema(name, { form, lists }, isRequired ? 'REQUIRED' : 'OPTIONAL'),
-    ),
-  ]
-  const write = (writer: ByteWriter) =>
-    new ParquetWriter({ writer, schema, codec: 'ZSTD', compressors: { ZSTD: compressPage }, createdBy: 'chainsieve' })
-  const isPlain = columns.map(({ form }) => form === 'text' || form === 'boolean' || form === 'double')
-  let data: unknown[][] = columns.map(() => [])
-  let bytes = 0
-  const clear = () => {
-    data = columns.map(() => [])
-    bytes = 0
-  }
+  const schemas = columns.map(({ name, form, lists, isRequired = false }) =>
+    columnSchema(name, { form, lists }, isRequired ? 'REQUIRED' : 'OPTIONAL'),
+  )
+  const schema: SchemaElement[] = [{ name: 'hit', num_children: columns.length }, ...schemas.flat()]
+  const places = schemas.map(
+    (elements, i): ChunkPlace => ({
+      ...{ path: elements.map(({ name }) => name), element: elements.at(-1)! },
+      isRequired: columns[i]!.isRequired ?? false,
+    }),
+  )
+  const open = (writer: ByteWriter) => new ParquetWriter({ writer, schema, createdBy: 'chainsieve' })
+  const cells = createCells(columns)
   return {
-    clear,
-    rows: () => data[0]?.length ?? 0,
+    /** The rows since the last part. */
+    cells,
     /** Whether there is enough for a row group. */
-    isFull: () => bytes >= GROUP_BYTES,
-    add(cells: readonly TableCell[]) {
-      for (let i = 0; i < data.length; i++) {
-        const cell = cells[i]!
-        bytes += cellBytes(cell)
-        data[i]!.push(isPlain[i] ? cell : parquetCell(columns[i]!, cell))
-      }
-    },
-    /** The rows since the last part. `at`: offset in the file. */
+    isFull: () => bytesOf(cells) >= GROUP_BYTES,
+    /** Writes the rows as a part. `at`: offset in the file. */
     take(at: number): ParquetPart {
       const writer = new ByteWriter(1 << 20)
-      // Offsets count from the file's start; `write` emits the magic, which only a new file needs.
-      const made = write(writer)
+      open(writer)
+      // A new file begins with the magic bytes.
       const skipped = at === 0 ? 0 : writer.index
       writer.offset = at === 0 ? writer.offset : at
-      // Without a `flush`, the writer is synchronous.
-      void made.write({
-        columnData: columns.map((column, i) => ({
-          ...{ name: column.name, data: data[i]!, offsetIndex: false },
-          // The least and the greatest of hashes and addresses exclude nothing.
-          ...((column.form === 'text' || column.lists > 0) && { statistics: false }),
-        })),
-        rowGroupSize: Number.MAX_SAFE_INTEGER,
-      })
-      clear()
-      return { part: writer.getBytes().slice(skipped), note: made.row_groups.map(toNote) }
+      const note = cells.length === 0 ? [] : [toNote(writeGroup(writer, cells, places))]
+      cells.clear()
+      return { part: writer.getBytes().slice(skipped), note }
     },
     /** The end of the file, from the notes on all parts. */
     tail(notes: readonly unknown[], at: number): Uint8Array {
       const writer = new ByteWriter()
-      const made = write(writer)
+      const made = open(writer)
       const skipped = at === 0 ? 0 : writer.index
       made.row_groups = notes.flatMap(groups => (groups as unknown[]).map(fromNote))
       made.num_rows = made.row_groups.reduce((sum, { num_rows }) => sum + num_rows, 0n)
@@ -92,8 +73,16 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
   }
 }
 
-const compressPage = (bytes: Uint8Array): Uint8Array =>
-  zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+const writeGroup = (writer: ByteWriter, cells: Cells, places: readonly ChunkPlace[]): RowGroup => {
+  const start = writer.offset
+  const columns = cells.columns.map((column, i) => writeChunk(writer, column, places[i]!))
+  return {
+    columns,
+    total_byte_size: columns.reduce((sum, { meta_data }) => sum + meta_data!.total_uncompressed_size, 0n),
+    num_rows: BigInt(cells.length),
+    total_compressed_size: BigInt(writer.offset - start),
+  }
+}
 
 type Repetition = 'REQUIRED' | 'OPTIONAL'
 
@@ -106,34 +95,6 @@ const columnSchema = (name: string, { form, lists }: CellType, repetition_type: 
         { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
         ...columnSchema('element', { form, lists: lists - 1 }, 'OPTIONAL'),
       ]
-
-const parquetCell = (column: ParquetColumn, cell: TableCell): unknown => {
-  if (cell === null) return null
-  if (Array.isArray(cell)) return cell.map(inner => parquetCell(column, inner))
-  switch (column.form) {
-    case 'long':
-      return typeof cell === 'bigint' ? cell : BigInt(cell as number)
-    case 'decimal':
-      return checkedDecimal(column, cell as bigint)
-    case 'time':
-      return millisOf(cell as string)
-    default:
-      return cell
-  }
-}
-
-/** Neighbours are often of one block. */
-const millisOf = memoize(1, (time: string): bigint => BigInt(Date.parse(`${time}Z`)))
-
-const DECIMAL_END = 10n ** 38n
-
-const checkedDecimal = ({ name }: ParquetColumn, value: bigint): bigint => {
-  if (value < DECIMAL_END && value > -DECIMAL_END) return value
-  throw refuse(
-    'decimal_too_large',
-    `Column ${name}: ${value} has more than the 38 digits that a decimal of Parquet has room for: export integers as text.`,
-  )
-}
 
 /** JSON has neither integers of this size nor bytes. */
 const toNote = (group: RowGroup): unknown =>
@@ -155,10 +116,9 @@ const fromNote = (note: unknown): RowGroup =>
     return value
   }) as RowGroup
 
-/** About what a cell takes. */
-const cellBytes = (cell: TableCell): number =>
-  typeof cell === 'string'
-    ? cell.length
-    : Array.isArray(cell)
-      ? cell.reduce((bytes: number, inner) => bytes + cellBytes(inner), 0)
-      : 8
+/** About what the cells take. */
+const bytesOf = ({ columns, length }: Cells): number =>
+  columns.reduce((sum, { text, lists }) => sum + text.length + length * (lists > 0 ? LIST_BYTES : 0), 0)
+
+/** About what a list takes. */
+const LIST_BYTES = 200

@@ -1,21 +1,25 @@
+import type { RowShape } from '../../engine/show/row.ts'
 import { stop } from '../../lib/errors.ts'
 import { type Field, isListField, type ListField, MAPPING } from '../../mapping/index.ts'
 import { compileSourcePaths } from '../../query/hits/source-filter.ts'
 import type { SourceFilter } from '../../query/request.ts'
-import { argumentReader, type CellType, type TableCell, type WideIntegers } from './argument-values.ts'
+import { ADDRESS_SIZE, argumentReader, type CellType, type TableCell, type WideIntegers } from './argument-values.ts'
 import type { CalledKind, DeclaredArguments } from './declared.ts'
 import {
   createHitScanner,
-  SCANNED_JSON,
-  SCANNED_TEXT,
-  type ScannedHits,
+  type ScanHits,
   type ScannedMember,
-  type ScannedValue,
-  scannedRaw,
+  type ScanValue,
+  scanConstant,
+  scanJson,
+  scanRaw,
+  scanText,
 } from './scanner.ts'
 
 export interface TableColumn extends CellType {
   name: string
+  /** Whether texts are hex, which no format has to escape. */
+  isHex?: boolean | undefined
 }
 
 /** Events, or calls, of one signature as a table. */
@@ -25,8 +29,10 @@ export interface ArgumentTable {
   source: string[]
   /** The cells of a document. */
   read(document: TableDocument): TableCell[]
-  /** The cells of all hits of an answer, if each is written as most are; else undefined. */
-  scan(answer: Buffer, from: number): ScannedHits | undefined
+  /** The rows as stores write them. */
+  rows: RowShape
+  /** Adds the rows of all hits of an answer. */
+  scan: ScanHits
 }
 
 export interface TableDocument {
@@ -62,25 +68,45 @@ export const createArgumentTable = (
   const nameField = kind === 'event' ? 'event' : 'method'
   const anyUnits = args.some(({ hasUnits }) => hasUnits)
   const scanned = Object.keys(MAPPING[kind].fields).flatMap((path): ScannedMember[] => {
-    if (path === nameField) return [{ path, text: JSON.stringify(name) }]
     if (path === 'args')
       return [
         {
           path,
-          args: args.map(({ type, hasUnits }, i) => ({ type, hasUnits, read: readers[i]!.read })),
+          args: args.map(({ type, hasUnits }, i) => ({ type, hasUnits, reader: readers[i]! })),
           anyUnits,
           at: fields.length,
         },
       ]
     const at = fields.findIndex(field => field.name === path)
-    return at < 0 ? [] : [{ path, value: fields[at]!.scan, at }]
+    if (path === nameField) return [{ path, scan: scanConstant(name), at }]
+    return at < 0 ? [] : [{ path, scan: fields[at]!.scan, at }]
   })
+  const read = ({ _id, _source }: TableDocument): TableCell[] => {
+    const cells: TableCell[] = fields.map(({ read }) => read(_source))
+    const shown = (_source.args ?? []) as HitArgument[]
+    if (_source[nameField] !== name || (shown.length > 0 && shown.length !== args.length))
+      throw otherSignature(declared, _id, _source[nameField], shown)
+    for (let i = 0; i < args.length; i++) {
+      const value = shown[i]?.value
+      // Some cannot be decoded.
+      if (value && value.type !== args[i]!.type) throw otherSignature(declared, _id, _source[nameField], shown)
+      cells.push(value ? readers[i]!.read(value.hex) : null)
+      if (unitNames[i] !== undefined) cells.push(value?.scaled ?? null)
+    }
+    return cells
+  }
   return {
-    scan: createHitScanner(scanned, fields.length),
+    read,
+    rows: {
+      name,
+      fields: fields.map(field => field.name),
+      args: args.map(({ type, hasUnits }) => ({ type, hasUnits })),
+    },
+    scan: createHitScanner(scanned, json => read(JSON.parse(json) as TableDocument)),
     columns: [
-      ...fields.map(({ name, form, lists }) => ({ name, form, lists })),
-      ...readers.flatMap(({ form, lists }, i) => [
-        { name: argumentNames[i]!, form, lists },
+      ...fields.map(({ name, form, lists, isHex }) => ({ name, form, lists, isHex })),
+      ...readers.flatMap(({ form, lists, isVerbatim }, i) => [
+        { name: argumentNames[i]!, form, lists, isHex: isVerbatim },
         ...(unitNames[i] === undefined ? [] : [{ name: unitNames[i], form: 'double' as const, lists: 0 }]),
       ]),
     ],
@@ -90,20 +116,6 @@ export const createArgumentTable = (
         ...[nameField, 'args.value.hex', 'args.value.type', ...(anyUnits ? ['args.value.scaled'] : [])],
       ]),
     ],
-    read({ _id, _source }) {
-      const cells: TableCell[] = fields.map(({ read }) => read(_source))
-      const shown = (_source.args ?? []) as HitArgument[]
-      if (_source[nameField] !== name || (shown.length > 0 && shown.length !== args.length))
-        throw otherSignature(declared, _id, _source[nameField], shown)
-      for (let i = 0; i < args.length; i++) {
-        const value = shown[i]?.value
-        // Some cannot be decoded.
-        if (value && value.type !== args[i]!.type) throw otherSignature(declared, _id, _source[nameField], shown)
-        cells.push(value ? readers[i]!.read(value.hex) : null)
-        if (unitNames[i] !== undefined) cells.push(value?.scaled ?? null)
-      }
-      return cells
-    },
   }
 }
 
@@ -121,37 +133,42 @@ const otherSignature = (
 interface TableField extends TableColumn {
   path: string
   read(source: Record<string, unknown>): TableCell
-  scan: ScannedValue
+  scan: ScanValue
 }
 
-const plainField = (name: string, form: TableColumn['form'], scan: ScannedValue): TableField => ({
+const plainField = (name: string, form: TableColumn['form'], scan: ScanValue): TableField => ({
   ...{ name, path: name, form, scan, lists: 0 },
   read: source => (source[name] ?? null) as TableCell,
 })
 
-const tableFieldOf = (name: string, { kind }: Field, integers: WideIntegers): TableField => {
+const tableFieldOf = (name: string, { kind, bytes }: Field, integers: WideIntegers): TableField => {
   switch (kind) {
     case 'quantity':
     case 'wide':
     case 'amount': {
-      const { form, read: integer } = argumentReader(kind === 'quantity' ? 'int64' : 'uint256', integers)
+      const reader = argumentReader(kind === 'quantity' ? 'int64' : 'uint256', integers)
+      const { form, read: integer } = reader
       const read = (source: Record<string, unknown>) => {
         const raw = (source[name] as { raw?: string } | null | undefined)?.raw
         return raw === undefined ? null : integer(raw)
       }
-      return { name, path: `${name}.raw`, form, lists: 0, read, scan: scannedRaw(integer) }
+      return { name, path: `${name}.raw`, form, lists: 0, read, scan: scanRaw(reader) }
     }
     case 'datetime':
-      return plainField(name, 'time', SCANNED_TEXT)
+      return plainField(name, 'time', scanText())
     case 'long':
-      return plainField(name, 'long', SCANNED_JSON)
+      return plainField(name, 'long', scanJson)
     case 'integers':
-      return { ...plainField(name, 'long', SCANNED_JSON), lists: 1 }
+      return { ...plainField(name, 'long', scanJson), lists: 1 }
     case 'double':
     case 'boolean':
-      return plainField(name, kind, SCANNED_JSON)
+      return plainField(name, kind, scanJson)
+    case 'address':
+      return { ...plainField(name, 'text', scanText(ADDRESS_SIZE)), isHex: true }
+    case 'hex':
+      return { ...plainField(name, 'text', scanText(bytes && 2 + 2 * bytes)), isHex: true }
     default:
-      return plainField(name, 'text', SCANNED_TEXT)
+      return plainField(name, 'text', scanText())
   }
 }
 
