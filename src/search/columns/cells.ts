@@ -25,7 +25,7 @@ export const createColumn = ({ form, lists }: CellType): CellColumn => ({
   text: createByteWriter(1 << 12),
 })
 
-const count = (column: CellColumn, isPresent: 0 | 1) => {
+const countCell = (column: CellColumn, isPresent: 0 | 1) => {
   if (column.length === column.present.length) {
     const { present } = column
     column.present = new Uint8Array(present.length * 2)
@@ -36,7 +36,7 @@ const count = (column: CellColumn, isPresent: 0 | 1) => {
 
 export const addNull = (column: CellColumn) => {
   column.last = column.text.length
-  count(column, 0)
+  countCell(column, 0)
 }
 
 /** Begins a value, which is to be written to `text`. */
@@ -49,7 +49,7 @@ export const beginValue = (column: CellColumn): ByteWriter => {
 
 export const endValue = (column: CellColumn) => {
   column.text.endSized(column.last)
-  count(column, 1)
+  countCell(column, 1)
 }
 
 /** Adds a value that is written already. */
@@ -58,7 +58,7 @@ export const addText = (column: CellColumn, bytes: DataView, start: number, end:
   column.last = text.length
   text.uint32(end - start)
   text.words(bytes, start, end)
-  count(column, 1)
+  countCell(column, 1)
 }
 
 export const addCell = (column: CellColumn, cell: TableCell) => {
@@ -67,7 +67,7 @@ export const addCell = (column: CellColumn, cell: TableCell) => {
     addNull(column)
   } else if (column.lists > 0) {
     column.values.push(cell)
-    count(column, 1)
+    countCell(column, 1)
   } else {
     beginValue(column).text(String(cell))
     endValue(column)
@@ -100,7 +100,7 @@ export const createCells = (types: readonly CellType[]): Cells => {
         const column = columns[i]!
         column.text.bytes(text.view())
         for (const value of values) column.values.push(value)
-        for (let row = 0; row < length; row++) count(column, present[row] as 0 | 1)
+        for (let row = 0; row < length; row++) countCell(column, present[row] as 0 | 1)
       }
       cells.length += more.length
     },

@@ -2,16 +2,16 @@ import type { ByteWriter } from '../../lib/bytes.ts'
 
 /** Appends the decimal digits of an integer that is written in hex digits, at most 64. */
 export const writeHexDecimal = (out: ByteWriter, hex: Uint8Array, start: number, end: number) => {
-  if (end - start <= SAFE_DIGITS) return out.decimal(partOf(hex, start, end))
+  if (end - start <= SAFE_HEX_DIGITS) return out.decimal(hexPart(hex, start, end))
   let used = 0
   for (let at = start; at < end; at += PART_DIGITS) {
     const to = Math.min(end, at + PART_DIGITS)
     const factor = 16 ** (to - at)
-    let carry = partOf(hex, at, to)
+    let carry = hexPart(hex, at, to)
     for (let i = 0; i < used; i++) {
       const value = billions[i]! * factor + carry
-      carry = Math.floor(value / BILLION)
-      billions[i] = value - carry * BILLION
+      carry = Math.floor(value / LIMB_BASE)
+      billions[i] = value - carry * LIMB_BASE
     }
     if (carry > 0) billions[used++] = carry
   }
@@ -20,14 +20,14 @@ export const writeHexDecimal = (out: ByteWriter, hex: Uint8Array, start: number,
 }
 
 /** Hex digits that a double holds exactly. */
-const SAFE_DIGITS = 13
+const SAFE_HEX_DIGITS = 13
 /** Hex digits by which a billion may be multiplied. */
 const PART_DIGITS = 5
-const BILLION = 1e9
+const LIMB_BASE = 1e9
 /** The integer in powers of a billion, the least first. */
 const billions = new Float64Array(9)
 
-const partOf = (hex: Uint8Array, start: number, end: number): number => {
+const hexPart = (hex: Uint8Array, start: number, end: number): number => {
   let value = 0
   for (let i = start; i < end; i++) value = value * 16 + valueOfDigit(hex[i]!)
   return value

@@ -21,7 +21,7 @@ export interface ChunkPlace {
 }
 
 /** Appends the cells of a column: one page, behind a dictionary if values repeat. */
-export const writeChunk = (
+export const writeColumnChunk = (
   writer: ByteWriter,
   column: CellColumn,
   { path, element, isRequired }: ChunkPlace,
@@ -30,7 +30,7 @@ export const writeChunk = (
     column.lists > 0 ? flattenLists(column) : flatCells(column, isRequired)
   const cells = defined.length
   const { bytes, size, least, most } = plainValues(values, path[0]!)
-  const null_count = cells - presentIn(values)
+  const null_count = cells - countPresent(values)
   const dictionary = size === undefined ? undefined : findDictionary(bytes, size)
   const start = writer.offset
   let unpacked = 0
@@ -93,13 +93,13 @@ const writePage = (
 }
 
 const writeLevels = (writer: ByteWriter, levels: DecodedArray, most: number): number =>
-  most === 0 ? 0 : writeRleBitPackedHybrid(writer, levels, bitsOf(most))
+  most === 0 ? 0 : writeRleBitPackedHybrid(writer, levels, levelBits(most))
 
-const bitsOf = (value: number): number => 32 - Math.clz32(value)
+const levelBits = (value: number): number => 32 - Math.clz32(value)
 
 const indexBytes = ({ indexes, count }: { indexes: DecodedArray; count: number }): Uint8Array => {
   const writer = new ByteWriter(indexes.length * 2)
-  const bits = bitsOf(count - 1)
+  const bits = levelBits(count - 1)
   writer.appendUint8(bits)
   writeRleBitPackedHybrid(writer, indexes, bits)
   return writer.getBytes()
@@ -157,7 +157,7 @@ const plainValues = (column: CellColumn, name: string): PlainValues => {
     case 'text':
       return { bytes: text, size: 0 }
     case 'long':
-      return longValues(column, integerOf)
+      return longValues(column, parsedInteger)
     case 'time':
       return longValues(column, (bytes, start, end) => millisOf(bytes.toString('latin1', start, end)))
     case 'double':
@@ -170,7 +170,7 @@ const plainValues = (column: CellColumn, name: string): PlainValues => {
 }
 
 /** Visits the values of a column. */
-const eachValue = ({ text }: CellColumn, visit: (bytes: Buffer, start: number, end: number, i: number) => void) => {
+const eachCellText = ({ text }: CellColumn, visit: (bytes: Buffer, start: number, end: number, i: number) => void) => {
   const bytes = text.view()
   for (let at = 0, i = 0; at < bytes.length; i++) {
     const start = at + LENGTH_BYTES
@@ -179,7 +179,7 @@ const eachValue = ({ text }: CellColumn, visit: (bytes: Buffer, start: number, e
   }
 }
 
-const presentIn = ({ present, length }: CellColumn): number => {
+const countPresent = ({ present, length }: CellColumn): number => {
   let count = 0
   for (let i = 0; i < length; i++) count += present[i]!
   return count
@@ -189,9 +189,9 @@ const longValues = (
   column: CellColumn,
   read: (bytes: Buffer, start: number, end: number) => number | bigint,
 ): PlainValues => {
-  const values = new BigInt64Array(presentIn(column))
+  const values = new BigInt64Array(countPresent(column))
   let [least, most]: (number | bigint)[] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  eachValue(column, (bytes, start, end, i) => {
+  eachCellText(column, (bytes, start, end, i) => {
     const value = read(bytes, start, end)
     values[i] = BigInt(value)
     if (value < least!) least = value
@@ -204,11 +204,11 @@ const longValues = (
 }
 
 /** Digits that a double holds exactly. */
-const SAFE_DIGITS = 15
+const SAFE_DECIMAL_DIGITS = 15
 const [ZERO, MINUS, TRUE] = Buffer.from('0-t') as unknown as [number, number, number]
 
-const integerOf = (bytes: Buffer, start: number, end: number): number | bigint => {
-  if (end - start > SAFE_DIGITS) {
+const parsedInteger = (bytes: Buffer, start: number, end: number): number | bigint => {
+  if (end - start > SAFE_DECIMAL_DIGITS) {
     const value = BigInt(bytes.toString('latin1', start, end))
     if (BigInt.asIntN(64, value) !== value) throw new RangeError(`${value} takes more than 64 bits`)
     return value
@@ -223,8 +223,8 @@ const integerOf = (bytes: Buffer, start: number, end: number): number | bigint =
 const millisOf = memoize(1, (time: string): number => Date.parse(`${time}Z`))
 
 const doubleValues = (column: CellColumn): PlainValues => {
-  const values = new Float64Array(presentIn(column))
-  eachValue(column, (bytes, start, end, i) => {
+  const values = new Float64Array(countPresent(column))
+  eachCellText(column, (bytes, start, end, i) => {
     values[i] = Number(bytes.toString('latin1', start, end))
   })
   if (values.length === 0) return { bytes: new Uint8Array(0), size: 8 }
@@ -242,10 +242,10 @@ const DECIMAL_END = 10n ** 38n
 
 /** Integers of 16 bytes, the highest first. */
 const decimalValues = (column: CellColumn, name: string): PlainValues => {
-  const values = Buffer.alloc(presentIn(column) * DECIMAL_BYTES)
+  const values = Buffer.alloc(countPresent(column) * DECIMAL_BYTES)
   let least: bigint | undefined
   let most: bigint | undefined
-  eachValue(column, (bytes, start, end, i) => {
+  eachCellText(column, (bytes, start, end, i) => {
     const value = BigInt(bytes.toString('latin1', start, end))
     if (value >= DECIMAL_END || value <= -DECIMAL_END) throw decimalTooLarge(name, value)
     values.writeBigInt64BE(value >> 64n, i * DECIMAL_BYTES)
@@ -263,9 +263,9 @@ const decimalTooLarge = (name: string, value: bigint) =>
   )
 
 const booleanValues = (column: CellColumn): PlainValues => {
-  const values = new Uint8Array(Math.ceil(presentIn(column) / 8))
+  const values = new Uint8Array(Math.ceil(countPresent(column) / 8))
   let [anyTrue, anyFalse] = [false, false]
-  eachValue(column, (bytes, start, _, i) => {
+  eachCellText(column, (bytes, start, _, i) => {
     const isTrue = bytes[start] === TRUE
     if (isTrue) values[i >> 3]! |= 1 << (i & 7)
     anyTrue ||= isTrue

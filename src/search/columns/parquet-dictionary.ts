@@ -22,7 +22,7 @@ export const findDictionary = (values: Uint8Array, size: number): ParquetDiction
   let count = 0
   for (let at = 0; at < values.length; count++) {
     const length = size > 0 ? size : LENGTH_SIZE + view.getUint32(at, true)
-    const entry = entryOf(view, at, length, slots, starts)
+    const entry = dictionaryEntry(view, at, length, slots, starts)
     if (entry < 0) return undefined
     if (entry === starts.length) {
       starts.push(at)
@@ -51,8 +51,8 @@ const MAX_PROBES = 64
 const slotsFor = (values: number): Uint32Array => new Uint32Array(1 << Math.max(4, 33 - Math.clz32(values)))
 
 /** The number of the entry with these bytes, that of the next one if there is none; -1 if too many collide. */
-const entryOf = (view: DataView, at: number, length: number, slots: Uint32Array, starts: number[]): number => {
-  let slot = hashBytes(view, at, length)
+const dictionaryEntry = (view: DataView, at: number, length: number, slots: Uint32Array, starts: number[]): number => {
+  let slot = hashEntry(view, at, length)
   for (let probes = 0; probes < MAX_PROBES; probes++, slot++) {
     slot &= slots.length - 1
     const known = slots[slot]!
@@ -65,7 +65,7 @@ const entryOf = (view: DataView, at: number, length: number, slots: Uint32Array,
   return -1
 }
 
-const hashBytes = (view: DataView, at: number, length: number): number => {
+const hashEntry = (view: DataView, at: number, length: number): number => {
   let hash = length
   const end = at + length
   let next = at

@@ -2,7 +2,7 @@ import type { RowGroup, SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { CellForm, CellType } from './argument-values.ts'
 import { type Cells, createCells } from './cells.ts'
-import { type ChunkPlace, writeChunk } from './parquet-chunk.ts'
+import { type ChunkPlace, writeColumnChunk } from './parquet-chunk.ts'
 
 export interface ParquetColumn extends CellType {
   name: string
@@ -75,7 +75,7 @@ export const createParquetParts = (columns: readonly ParquetColumn[]) => {
 
 const writeGroup = (writer: ByteWriter, cells: Cells, places: readonly ChunkPlace[]): RowGroup => {
   const start = writer.offset
-  const columns = cells.columns.map((column, i) => writeChunk(writer, column, places[i]!))
+  const columns = cells.columns.map((column, i) => writeColumnChunk(writer, column, places[i]!))
   return {
     columns,
     total_byte_size: columns.reduce((sum, { meta_data }) => sum + meta_data!.total_uncompressed_size, 0n),
@@ -118,7 +118,7 @@ const fromNote = (note: unknown): RowGroup =>
 
 /** About what the cells take. */
 const bytesOf = ({ columns, length }: Cells): number =>
-  columns.reduce((sum, { text, lists }) => sum + text.length + length * (lists > 0 ? LIST_BYTES : 0), 0)
+  columns.reduce((sum, { text, lists }) => sum + text.length + length * (lists > 0 ? USUAL_LIST_BYTES : 0), 0)
 
 /** About what a list takes. */
-const LIST_BYTES = 200
+const USUAL_LIST_BYTES = 200

@@ -13,7 +13,7 @@ export interface RowWriter {
 }
 
 /** Appends a value, which lies between two places. */
-type WriteValue = (out: ByteWriter, bytes: Buffer, start: number, end: number) => void
+type WriteTextCell = (out: ByteWriter, bytes: Buffer, start: number, end: number) => void
 
 interface RowForm {
   /** Before each cell of a row, and after the last. */
@@ -22,7 +22,7 @@ interface RowForm {
   missing: Uint8Array
   /** Around texts. */
   quote: Uint8Array
-  text: WriteValue
+  text: WriteTextCell
   list(cell: TableCell): string
 }
 
@@ -87,7 +87,7 @@ const cursorOf = (column: CellColumn) => {
 }
 
 /** Copies a value, unless a byte of it is special: then nothing is written. */
-const copyPlain = (out: ByteWriter, bytes: Buffer, start: number, end: number, special: Uint8Array): boolean => {
+const copyUnescaped = (out: ByteWriter, bytes: Buffer, start: number, end: number, special: Uint8Array): boolean => {
   const target = out.reserve(end - start)
   const offset = out.length - start
   for (let at = start; at < end; at++) {
@@ -103,22 +103,22 @@ const specialBytes = (isSpecial: (text: string, byte: number) => boolean): Uint8
   Uint8Array.from({ length: 256 }, (_, byte) => (isSpecial(String.fromCharCode(byte), byte) ? 1 : 0))
 
 /** What JSON escapes, and what a cell is quoted for. */
-const ESCAPED = specialBytes((text, byte) => byte < 0x20 || '"\\'.includes(text))
-const QUOTED = specialBytes(text => ',"\r\n'.includes(text))
+const JSON_ESCAPED = specialBytes((text, byte) => byte < 0x20 || '"\\'.includes(text))
+const CSV_QUOTED = specialBytes(text => ',"\r\n'.includes(text))
 /** Formulas begin with none of these. */
 const NO_FORMULA = specialBytes((text, byte) => byte < 0x80 && /\w/.test(text))
 
-const writeJsonText: WriteValue = (out, bytes, start, end) => {
+const writeJsonText: WriteTextCell = (out, bytes, start, end) => {
   out.byte(QUOTE)
-  if (copyPlain(out, bytes, start, end, ESCAPED)) return out.byte(QUOTE)
+  if (copyUnescaped(out, bytes, start, end, JSON_ESCAPED)) return out.byte(QUOTE)
   out.text(JSON.stringify(bytes.toString('utf8', start, end)).slice(1))
 }
 
 const csvTextWriter =
-  (raw: boolean): WriteValue =>
+  (raw: boolean): WriteTextCell =>
   (out, bytes, start, end) => {
     const isSafe = raw || start === end || NO_FORMULA[bytes[start]!] === 1
-    if (!isSafe || !copyPlain(out, bytes, start, end, QUOTED))
+    if (!isSafe || !copyUnescaped(out, bytes, start, end, CSV_QUOTED))
       out.text(csvText(bytes.toString('utf8', start, end), raw))
   }
 

@@ -173,14 +173,14 @@ const plainEnd = (bytes: Buffer, at: number): number => {
   for (let end = at + 1; end < bytes.length; end++) {
     const byte = bytes[end]
     if (byte === QUOTE) return end + 1
-    if (byte === BACKSLASH) return -1
+    if (byte === HIT_BACKSLASH) return -1
   }
   return -1
 }
 
-const BACKSLASH = 0x5c
+const HIT_BACKSLASH = 0x5c
 
-const orNull =
+const scanOrNull =
   (scan: ScanValue): ScanValue =>
   (from, at, column) => {
     if (from.bytes[at] !== LOWER_N) return scan(from, at, column)
@@ -200,7 +200,7 @@ const stringScan =
     return end
   }
 
-export const scanText = (size?: number): ScanValue => orNull(stringScan(size))
+export const scanText = (size?: number): ScanValue => scanOrNull(stringScan(size))
 
 /** A text that all hits have. */
 export const scanConstant = (text: string): ScanValue => {
@@ -218,7 +218,7 @@ const scanArgument = ({ read, bits, isVerbatim, size }: ArgumentReader): ScanVal
   return ({ bytes }, at, column) => {
     const end = bytes[at] === QUOTE ? plainEnd(bytes, at) : -1
     if (end < 0 || !column) return end
-    const first = at + 1 + HEX_PREFIX
+    const first = at + 1 + HEX_TEXT_START
     const size = end - 1 - first
     // Shorter ones have no sign.
     if (bits !== undefined && size > 0 && size * 4 < bits) {
@@ -229,12 +229,12 @@ const scanArgument = ({ read, bits, isVerbatim, size }: ArgumentReader): ScanVal
   }
 }
 
-const HEX_PREFIX = 2
+const HEX_TEXT_START = 2
 
 /** `{"raw":"0x…"}` */
 export const scanRaw = (reader: ArgumentReader): ScanValue => {
   const hex = scanArgument(reader)
-  return orNull((from, at, column) => {
+  return scanOrNull((from, at, column) => {
     const start = skipPiece(from, at, RAW_START)
     const end = start < 0 ? start : hex(from, start, column)
     return end >= 0 && from.bytes[end] === CLOSE ? end + 1 : -1
@@ -252,14 +252,14 @@ const endOfScalar = (bytes: Buffer, at: number): number => {
   return end
 }
 
-export const scanJson: ScanValue = orNull(({ bytes }, at, column) => {
+export const scanJson: ScanValue = scanOrNull(({ bytes }, at, column) => {
   const end = endOfScalar(bytes, at)
   if (column) addCell(column, JSON.parse(bytes.toString('latin1', at, end)) as TableCell)
   return end
 })
 
 /** A number as it is written, unless some writers would write it in another way. */
-const scanNumber: ScanValue = orNull(({ bytes, view }, at, column) => {
+const scanNumber: ScanValue = scanOrNull(({ bytes, view }, at, column) => {
   const end = endOfScalar(bytes, at)
   if (!column) return end
   if (isPlainNumber(bytes, at, end)) addText(column, view, at, end)
@@ -321,7 +321,7 @@ export const endOfHit = (answer: Buffer, start: number): number => {
 const endOfString = (answer: Buffer, at: number): number => {
   for (let end = answer.indexOf(QUOTE, at + 1); end > 0; end = answer.indexOf(QUOTE, end + 1)) {
     let first = end
-    while (answer[first - 1] === BACKSLASH) first--
+    while (answer[first - 1] === HIT_BACKSLASH) first--
     if ((end - first) % 2 === 0) return end
   }
   return -1
