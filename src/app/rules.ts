@@ -16,6 +16,7 @@ import { didYouMean } from '../lib/name-matching.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
 import { loadLists } from '../rules/followed-lists.ts'
+import { checkListName, listInUse, unknownList } from '../rules/list-store.ts'
 import { type FindList, NO_LISTS } from '../rules/lower.ts'
 import { covers, listsIn, networkOf, type RuleInput } from '../rules/rule.ts'
 import { checkRule } from '../rules/schema.ts'
@@ -28,6 +29,16 @@ import { networksOf, openPool } from './compose.ts'
 import { createRuleBook, type RuleBook, type RulePage } from './rule-book.ts'
 import { simulate } from './simulate.ts'
 import { createOwnAbis } from './stores.ts'
+
+/** The watch lists of one account: at a running server, or in a data folder. */
+export interface ListBook {
+  all(): Promise<{ name: string; size: number; rules: { id: number; name: string }[] }[]>
+  put(name: string, values: readonly string[]): Promise<{ size: number }>
+  /** Number of values that were not in it, or were. */
+  change(name: string, values: readonly string[], added: boolean): Promise<{ count: number; size: number }>
+  has(name: string, value: string): Promise<boolean>
+  remove(name: string): Promise<void>
+}
 
 interface Searched {
   networks(): readonly string[]
@@ -135,6 +146,9 @@ export const createRulesService = (
       })
     },
 
+    /** Watch lists of an account; by default of the only account. */
+    lists: (name: string | undefined): ListBook => createListBook(rules(), onlyAccount(name, 'lists').id),
+
     /** Checks a rule as the HTTP API does. `idle`: why a valid rule would match nothing now. */
     check(value: unknown) {
       const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, abis, limits: config.limits })
@@ -185,6 +199,31 @@ export type RulesService = ReturnType<typeof createRulesService>
 /** A rule with account name, idle reason, failing receivers and number of alerts. */
 export type ListedRule = ReturnType<RulesService['list']>[number]
 export type CheckedRule = ReturnType<RulesService['check']>
+
+const createListBook = ({ lists, synced }: Pick<Rules, 'lists' | 'synced'>, id: number): ListBook => ({
+  all: async () => lists.all(id).map(list => ({ ...list, rules: lists.usersOf(list) })),
+  async put(list, values) {
+    checkListName(list)
+    const { size } = (await lists.replace(id, list, values)).list
+    await synced()
+    return { size }
+  },
+  async change(list, values, added) {
+    const changed = await lists.change(id, list, values, { added })
+    await synced()
+    return { count: changed.count, size: changed.list.size }
+  },
+  async has(list, value) {
+    const found = lists.get(id, list)
+    if (!found) throw unknownList(list)
+    return lists.has(found, value)
+  },
+  async remove(list) {
+    const users = await lists.remove(id, list)
+    if (users.length > 0) throw refuse('list_in_use', listInUse(list, users))
+    await synced()
+  },
+})
 
 /** Stores of accounts, rules and deliveries, each opened at first use. */
 const openLate = (config: Config, shutdown: Run['shutdown']) => {

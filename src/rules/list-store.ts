@@ -4,6 +4,7 @@ import { type Actor, type Trail, thisUser } from '../accounts/audit.ts'
 import { refuse } from '../lib/errors.ts'
 import { createPauses } from '../lib/scheduling/event-loop.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
+import { shortenText } from '../query/json.ts'
 import {
   addPacked,
   canonicalValue,
@@ -57,7 +58,7 @@ const MAX_NAMED_VALUES = 10
 /** Of a replacement that a crash broke off, so long nothing is removed. */
 const STAGED_MS = 3_600_000
 
-export const LIST_NAME: RegExp = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+const LIST_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 
 export const unknownList = (name: string) =>
   refuse(
@@ -65,13 +66,22 @@ export const unknownList = (name: string) =>
     `This account has no list ${JSON.stringify(name)}: its lists are at /alerting/lists/.`,
   )
 
-/** Refuses what no list may hold. */
-export const checkListValue = (value: string, limits: Limits, at: string): string => {
-  if (value === '') throw refuse('validation_exception', `${at} is empty: leave it out.`)
-  if (!value.isWellFormed()) throw refuse('validation_exception', `${at} is not valid Unicode.`)
-  if (Buffer.byteLength(value) > limits.listValue) throw overLimit('listValue', limits, at)
-  return canonicalValue(value)
+export const checkListName = (name: string): void => {
+  if (!LIST_NAME.test(name))
+    throw refuse(
+      'validation_exception',
+      `A list has a name of 1 to 64 letters, digits, "_", "." and "-", which begins with a letter or digit, not ${shortenText(JSON.stringify(name))}.`,
+    )
 }
+
+/** Why a list cannot be deleted. */
+export const listInUse = (name: string, users: readonly { id: number; name: string }[]): string => {
+  const named = users.slice(0, MAX_NAMED_USERS).map(rule => `${rule.id} (${shortenText(rule.name)})`)
+  const more = users.length > named.length ? ' and more' : ''
+  return `The list ${name} is used by ${users.length === 1 ? 'rule' : 'rules'} ${named.join(', ')}${more}: change or delete them first.`
+}
+
+const MAX_NAMED_USERS = 10
 
 /** What lists have now. */
 const createListReading = (db: Database.Database) => {

@@ -144,8 +144,8 @@ test('hostile names and values are refused, and leave nothing behind', async () 
   for (const name of ['%2e%2e', 'a%2fb', '%00', 'x'.repeat(65), '-a', '%f0%9f%98%80', '__proto__%20'])
     assert.ok([400, 404].includes((await call('PUT', `/alerting/lists/${name}/`, 'x')).status), name)
   for (const [body, reason] of [
-    ['', /no value/],
-    ['  \n\t', /no value/],
+    ['', /There is no value/],
+    ['  \n\t', /There is no value/],
     ['x'.repeat(21), /^\[0\] has more than 20/],
     ['{"list":"x"}', /is an object/],
     ['"open', /is not JSON/],

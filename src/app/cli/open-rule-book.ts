@@ -10,28 +10,24 @@ type CreatedRule = EditedRules['created'][number]
 
 /** The rules that a command is about: at `--server`, or in the data folder. */
 export const openRuleBook = (config: Config, rules: () => RulesService, account: string | undefined): RuleBook => {
-  const { server, token } = config
-  if (server === undefined) return rules().book(account)
+  const at = serverOf(config, account)
+  return at ? createServerBook(at.server, at.token, config.limits) : rules().book(account)
+}
+
+/** The server that a command is about, if it is not about the data folder. */
+export const serverOf = ({ server, token }: Config, account: string | undefined) => {
+  if (server === undefined) return undefined
   if (token === undefined) throw misused('--server needs a token: set CHAINSIEVE_TOKEN, or add --token TOKEN.')
   if (account !== undefined) throw misused('--account is for the data folder: a token at --server has its own account.')
-  return createServerBook(server.reveal(), token.reveal(), config.limits)
+  return { server: server.reveal(), token: token.reveal() }
 }
 
 /** Longer than a server takes for a test of its receivers. */
 const SERVER_TIMEOUT_MS = 120_000
 
-const createServerBook = (server: string, token: string, limits: Limits): RuleBook => {
-  const base = `${server.replace(/\/+$/, '')}/alerting/rules/`
-  const ask = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const { status, text, headers } = await answerOf(`${base}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    if (status === 204) return { cancelledDeliveries: cancelledIn(headers) } as T
-    if (status >= 200 && status < 300) return JSON.parse(text) as T
-    throw serverFailure(status, text)
-  }
+/** Asks a server's API below that path. */
+export const createAlertingAsk = (server: string, token: string, below: string) => {
+  const base = `${server.replace(/\/+$/, '')}/alerting/${below}/`
   const answerOf = async (url: string, init: RequestInit) => {
     try {
       const answer = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(SERVER_TIMEOUT_MS) })
@@ -41,6 +37,20 @@ const createServerBook = (server: string, token: string, limits: Limits): RuleBo
       throw stop('no_answer', `${new URL(server).origin} does not answer: ${messageOf(cause ?? error)}`, error)
     }
   }
+  return async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const { status, text, headers } = await answerOf(`${base}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    if (status === 204) return { cancelledDeliveries: cancelledIn(headers) } as T
+    if (status >= 200 && status < 300) return JSON.parse(text) as T
+    throw serverFailure(status, text)
+  }
+}
+
+const createServerBook = (server: string, token: string, limits: Limits): RuleBook => {
+  const ask = createAlertingAsk(server, token, 'rules')
   return {
     list: async page =>
       page

@@ -1,14 +1,12 @@
-import { messageOf, refuse } from '../../lib/errors.ts'
-import { createPauses } from '../../lib/scheduling/event-loop.ts'
-import { type Limits, overLimit } from '../../limits/index.ts'
-import { shortenText } from '../../query/json.ts'
-import { checkListValue, LIST_NAME, type StoredList, unknownList } from '../../rules/list-store.ts'
+import { refuse } from '../../lib/errors.ts'
+import type { Limits } from '../../limits/index.ts'
+import { checkListName, listInUse, type StoredList, unknownList } from '../../rules/list-store.ts'
+import { parseListValues } from '../../rules/list-values.ts'
 import { jsonResponse } from '../answer.ts'
 import { readRequestBody } from '../body.ts'
 import { actorOf, type RequestContext } from '../context.ts'
 import { answerSchema, schemaRef } from '../openapi/schema.ts'
 import { pageSizeOf } from './deliveries.ts'
-import { linesOf } from './rules.ts'
 import { type Alerting, ruleRoute } from './service.ts'
 
 const LISTS_PATH = '/alerting/lists'
@@ -52,11 +50,7 @@ export const putListRoute = ruleRoute(
   ({ rules, limits }) =>
     async c => {
       const name = c.req.param('name')!
-      if (!LIST_NAME.test(name))
-        throw refuse(
-          'validation_exception',
-          `A list has a name of 1 to 64 letters, digits, "_", "." and "-", which begins with a letter or digit, not ${shortenText(JSON.stringify(name))}.`,
-        )
+      checkListName(name)
       const values = await readListValues(c, limits)
       const { list, created } = await rules.lists.replace(c.get('account').id, name, values, actorOf(c))
       await rules.synced()
@@ -118,15 +112,6 @@ export const removeListRoute = ruleRoute(
   },
 )
 
-/** Why a list cannot be deleted. */
-export const listInUse = (name: string, users: readonly { id: number; name: string }[]): string => {
-  const named = users.slice(0, MAX_NAMED_USERS).map(rule => `${rule.id} (${shortenText(rule.name)})`)
-  const more = users.length > named.length ? ' and more' : ''
-  return `The list ${name} is used by ${users.length === 1 ? 'rule' : 'rules'} ${named.join(', ')}${more}: change or delete them first.`
-}
-
-const MAX_NAMED_USERS = 10
-
 /** The list of the path; refuses an unknown one or another account's. */
 const watchListOf = (c: RequestContext, { rules }: Alerting): StoredList => {
   const name = c.req.param('name')!
@@ -144,57 +129,5 @@ const listAnswer = ({ lists }: Alerting['rules'], list: StoredList) => ({
   rules: lists.usersOf(list),
 })
 
-const readListValues = async (c: RequestContext, limits: Limits): Promise<string[]> => {
-  const body = await readRequestBody(c, limits)
-  const pause = createPauses()
-  const values: string[] = []
-  for (const value of listTexts(body)) {
-    if (values.length === limits.listValues) throw overLimit('listValues', limits)
-    values.push(checkListValue(value, limits, `[${values.length}]`))
-    await pause()
-  }
-  if (values.length === 0)
-    throw refuse('parsing_exception', 'The body has no value: send one in each line, or a JSON list of strings.')
-  return values
-}
-
-const BRACKET_BYTE = 91
-
-function* listTexts(body: Uint8Array | undefined): Generator<string, void> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  // Copied, since TextDecoder refuses shared memory.
-  const textOf = (bytes: Uint8Array, at: string) => {
-    try {
-      return decoder.decode(Uint8Array.from(bytes)).trim()
-    } catch (error) {
-      throw refuse('parsing_exception', `${at} is not UTF-8.`, error)
-    }
-  }
-  if (body?.find(byte => byte > SPACE_BYTE) === BRACKET_BYTE) {
-    const list = parsedValue(textOf(body, 'The body'), 'The body')
-    for (const [index, value] of (list as unknown[]).entries()) yield valueAsText(value, `[${index}]`)
-    return
-  }
-  let index = 0
-  for (const line of linesOf(body)) {
-    const at = `[${index++}]`
-    const text = textOf(line, at)
-    if (text.startsWith('{')) throw refuse('parsing_exception', `${at} is an object: write the value alone.`)
-    if (text !== '') yield text.startsWith('"') ? valueAsText(parsedValue(text, at), at) : text
-  }
-}
-
-const SPACE_BYTE = 32
-
-const parsedValue = (text: string, at: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown
-  } catch (error) {
-    throw refuse('parsing_exception', `${at} is not JSON: ${messageOf(error)}.`, error)
-  }
-}
-
-const valueAsText = (value: unknown, at: string): string => {
-  if (typeof value === 'string') return value
-  throw refuse('validation_exception', `${at} must be a string, not ${shortenText(JSON.stringify(value))}.`)
-}
+const readListValues = async (c: RequestContext, limits: Limits): Promise<string[]> =>
+  parseListValues(await readRequestBody(c, limits), limits)

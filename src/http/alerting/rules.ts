@@ -1,4 +1,5 @@
 import { messageOf, refuse } from '../../lib/errors.ts'
+import { filledLines } from '../../lib/lines.ts'
 import { createPauses, createYield, LOOP_PIECE_MS, mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import { overLimit } from '../../limits/index.ts'
 import { faultInList, MAX_FAULTS } from '../../rules/input.ts'
@@ -202,7 +203,7 @@ export const createRulesRoute = ruleRoute(
       const list: NewRule[] = []
       const faults: RuleFault[] = []
       let index = 0
-      for (const line of linesOf(body)) {
+      for (const line of filledLines(body)) {
         await pause()
         if (index === limits.rulesAtOnce) throw overLimit('rulesAtOnce', limits)
         if (line.length > AROUND * limits.rule) throw overLimit('rule', limits, `[${index}]`)
@@ -231,21 +232,6 @@ export const createRulesRoute = ruleRoute(
       return jsonResponse({ rules: made.map(({ id, input: { name } }) => ({ id, name })) }, 201)
     },
 )
-
-const NEWLINE_CODE = 10
-
-/** Lines that are not empty. */
-export function* linesOf(body: Uint8Array = new Uint8Array()): Generator<Uint8Array, void> {
-  for (let at = 0; at < body.length; ) {
-    const found = body.indexOf(NEWLINE_CODE, at)
-    const end = found < 0 ? body.length : found
-    const line = body.subarray(at, end)
-    if (!isBlankLine(line)) yield line
-    at = end + 1
-  }
-}
-
-const isBlankLine = (line: Uint8Array): boolean => line.every(byte => byte === 32 || byte === 9 || byte === 13)
 
 const parseRuleLine = (line: Uint8Array, index: number): unknown => {
   try {

@@ -10,6 +10,14 @@ import {
 } from './accounts.ts'
 import { exportCommand, importCommand, indexCommand, searchCommand } from './blocks.ts'
 import {
+  listsAddCommand,
+  listsDeleteCommand,
+  listsHasCommand,
+  listsListCommand,
+  listsPutCommand,
+  listsRemoveCommand,
+} from './lists.ts'
+import {
   backupCommand,
   compactCommand,
   moveCommand,
@@ -92,6 +100,12 @@ export const COMMANDS = [
   rulesDeliveriesCommand,
   rulesRedeliverCommand,
   rulesSecretCommand,
+  listsListCommand,
+  listsPutCommand,
+  listsAddCommand,
+  listsRemoveCommand,
+  listsHasCommand,
+  listsDeleteCommand,
   tokenCreateCommand,
   tokenListCommand,
   tokenRotateCommand,
