@@ -32,6 +32,7 @@ export const createAddressBytes = ({ prepare }: Pick<StoreReader, 'prepare'>): (
   }
 }
 
-const ADDRESSES_OF_RUN = 128
-const SLOTS = 512
+const ADDRESSES_OF_RUN = 64
+/** More than most exports meet at once, of up to 1.3 kB each. */
+const SLOTS = 4096
 const STORED_ADDRESS_BYTES = 20
