@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Json, JsonObject } from '../../src/console/api/json.ts'
-import { toRuleLines, toTargetMap } from '../../src/console/pages/rules/condition-rows.ts'
+import {
+  hasLogic,
+  listNamed,
+  toRuleLines,
+  toTargetMap,
+  withOperator,
+} from '../../src/console/pages/rules/condition-rows.ts'
 import { readConditions } from '../../src/console/pages/rules/from-query.ts'
 import { mergedOf, payloadOf, ruleDifferences, toggleWay, waysOf } from '../../src/console/pages/rules/model.ts'
 import { lowerConditions } from '../../src/rules/lower.ts'
@@ -137,4 +143,29 @@ test('of two changes, each one is kept unless both are of one part', () => {
       assert.equal(differences.filter(it => it.both).length, both.length)
     }),
   )
+})
+
+test('a watch list stays where an operator takes several values, and goes with another one', () => {
+  const rest = { operator: 'Equals any', value: { list: 'customers' } }
+  assert.equal(listNamed(rest), 'customers')
+  assert.deepEqual(withOperator(rest, 'Equals any (ignore case)'), { ...rest, operator: 'Equals any (ignore case)' })
+  assert.deepEqual(withOperator(rest, 'Equals'), { operator: 'Equals', value: '' })
+  assert.deepEqual(withOperator({ operator: 'Equals', value: 'x' }, 'Equals any').value, ['x'])
+  assert.deepEqual(withOperator({ operator: 'Equals any', value: ['x', 'y'] }, 'Equals').value, 'x')
+})
+
+test('alternatives and exceptions are one line, which the form leaves as it is', () => {
+  const inner = { name: 'to', operator: 'Equals', value: '1' }
+  const or = { operator: 'Or', operatorParameters: [inner] }
+  const targetMap = [
+    { name: 'event', operator: 'Equals', value: 'Transfer' },
+    or,
+    { name: 'args', operator: 'Inspect', operatorParameters: [or, inner] },
+  ]
+  const lines = toRuleLines(targetMap)
+  assert.deepEqual(
+    lines.map(({ odd }) => odd !== undefined && hasLogic([odd])),
+    [false, true, true],
+  )
+  assert.deepEqual(toTargetMap(lines), targetMap)
 })

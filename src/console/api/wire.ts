@@ -7,6 +7,7 @@ import type {
   RuleAnswer,
   SimulationAnswer,
   TestPreviewAnswer,
+  WatchListAnswer,
 } from '../../http/shapes/rules.ts'
 import type { NetworkStatus } from '../../http/shapes/server.ts'
 import type { Kind } from '../../mapping/index.ts'
@@ -68,6 +69,10 @@ export type Destination = DestinationsAnswer['destinations'][number]
 export type Simulation = Omit<SimulationAnswer, 'hits'> & { hits: SearchHit[] }
 export type PreviewedMessage = Omit<TestPreviewAnswer['messages'][number], 'body'> & { body?: JsonObject | null }
 export type PreviewAnswer = Omit<TestPreviewAnswer, 'messages'> & { messages: PreviewedMessage[] }
+
+export interface WatchLists {
+  lists: WatchListAnswer[]
+}
 
 export type ScopeCoverage = (NetworkStatus['coverage'] & {})[number]
 export type ScopeFilling = NetworkStatus['filling'] & {}

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useAsk, useSettled } from '../../api/ask.ts'
+import { useAsk, useGet, useSettled } from '../../api/ask.ts'
 import { type Json, type JsonObject, listAt, stringifyJson, textAt } from '../../api/json.ts'
-import type { Kind } from '../../api/wire.ts'
+import type { Kind, WatchLists } from '../../api/wire.ts'
 import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'
 import { IconButton } from '../../parts/menu.tsx'
 import { useKnown } from '../../parts/names.ts'
@@ -14,7 +14,17 @@ import {
   getAttributes,
   suggestValues,
 } from './api.ts'
-import { hasLogic, offersFor, plainName, type RuleLine, roleOf, toRuleLines, toTargetMap } from './condition-rows.ts'
+import {
+  hasLogic,
+  listNamed,
+  offersFor,
+  plainName,
+  type RuleLine,
+  roleOf,
+  toRuleLines,
+  toTargetMap,
+  withOperator,
+} from './condition-rows.ts'
 import {
   EMPTY_CONDITION,
   type FaultAt,
@@ -134,7 +144,7 @@ const ConditionLine = ({ label, row, known, kind, network, contract, faultAt, on
   const isArgument = names[0] === 'args' && names.length > 1
   const attribute = names.length === 1 ? known.attributes.find(it => it.name === names[0]) : undefined
   const argument = isArgument ? known.arguments.find(it => it.name === names[1]) : undefined
-  const text = String(rest.value ?? '')
+  const text = String((listNamed(rest) === undefined && rest.value) || '')
   const takesAddress =
     argument?.type === 'address' || /(^|\.)(address|from|to|creator|miner|author)$/i.test(names.at(-1) ?? '')
   const sought = takesAddress ? soughtName(text) : ''
@@ -165,7 +175,8 @@ const ConditionLine = ({ label, row, known, kind, network, contract, faultAt, on
         onChange={next => onChange({ names, rest: withOperator(rest, next) })}
       />
       <div>
-        {takesList(operator) ? (
+        {takesList(operator) && <WatchListField list={listNamed(rest)} error={error} onChange={setValue} />}
+        {listNamed(rest) !== undefined ? null : takesList(operator) ? (
           <LinesField label="Values, one on each line" error={error} value={rest.value} onChange={setValue} />
         ) : (
           <TextField
@@ -188,6 +199,28 @@ const ConditionLine = ({ label, row, known, kind, network, contract, faultAt, on
       </div>
       <IconButton icon="close" label={`Remove ${label}`} onClick={onRemove} />
     </fieldset>
+  )
+}
+
+interface WatchListFieldProps {
+  list: string | undefined
+  error: string | undefined
+  onChange(value: Json): void
+}
+
+/** Offers the watch lists of the account in the place of values. */
+const WatchListField = ({ list, error, onChange }: WatchListFieldProps) => {
+  const names = useGet<WatchLists>('alerting/lists/').data?.lists.map(({ name }) => name) ?? []
+  if (list === undefined && names.length === 0) return null
+  const known = list === undefined || names.includes(list) ? names : [list, ...names]
+  return (
+    <SelectField
+      label="Values from"
+      value={list ?? ''}
+      options={[{ value: '', label: 'here' }, ...known.map(value => ({ value, label: `the list ${value}` }))]}
+      error={list === undefined ? undefined : error}
+      onChange={name => onChange(name === '' ? [] : { list: name })}
+    />
   )
 }
 
@@ -222,13 +255,6 @@ const fieldChoices = ({ attributes, arguments: all }: KnownFields) => {
     ...all.map(({ name, type }) => ({ value: taken.has(name) ? `args.${name}` : name, kind: `argument, ${type}` })),
     ...attributes.filter(({ name }) => name !== 'args').map(({ name, meaning }) => ({ value: name, kind: meaning })),
   ]
-}
-
-/** Converts the value for the operator: a list or a text. */
-const withOperator = (rest: JsonObject, operator: string): JsonObject => {
-  const { value } = rest
-  const texts = Array.isArray(value) ? value : value === undefined || value === '' ? [] : [value]
-  return { ...rest, operator, value: takesList(operator) ? texts : (texts[0] ?? '') }
 }
 
 const operatorOptions = (current: string, type: string | undefined) => {

@@ -3,7 +3,15 @@ import { type Json, type JsonObject, listAt } from '../../api/json.ts'
 import { coinOf, countText } from '../../parts/format.ts'
 import { useKnown } from '../../parts/names.ts'
 import { Hash, NetworkContext, Text } from '../../parts/text.tsx'
-import { type ConditionRole, hasLogic, plainName, type RuleLine, roleOf, toRuleLines } from './condition-rows.ts'
+import {
+  type ConditionRole,
+  hasLogic,
+  listNamed,
+  plainName,
+  type RuleLine,
+  roleOf,
+  toRuleLines,
+} from './condition-rows.ts'
 import { isWholeAddress, OPERATOR_PHRASES, receiverOf, ruleNetwork, TARGETS, targetOf } from './model.ts'
 
 const SHOWN_VALUES = 3
@@ -66,8 +74,10 @@ const firesWhen = (confirmations: Json): string => {
   return `once its block is ${String(confirmations)}`
 }
 
-const operandsOf = ({ rest: { value } }: RuleLine): string[] =>
-  (Array.isArray(value) ? value : [value]).filter(it => it !== undefined && it !== null && it !== '').map(String)
+const operandsOf = ({ rest, rest: { value } }: RuleLine): string[] =>
+  (listNamed(rest) !== undefined ? [`the list ${listNamed(rest)}`] : Array.isArray(value) ? value : [value])
+    .filter(it => it !== undefined && it !== null && it !== '')
+    .map(String)
 
 const phraseOf = ({ rest: { operator } }: RuleLine): string =>
   OPERATOR_PHRASES[operator as keyof typeof OPERATOR_PHRASES] ?? String(operator)
