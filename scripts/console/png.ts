@@ -20,17 +20,52 @@ export const withPalette = (png: Buffer): Buffer => {
   const lines = Buffer.alloc((width + 1) * height)
   for (let y = 0; y < height; y++)
     for (let x = 0; x < width; x++) lines[y * (width + 1) + 1 + x] = places.get(colours[y * width + x]!)!
+  const entries = Buffer.from(palette.flatMap(colour => [colour >> 16, (colour >> 8) & 255, colour & 255]))
+  return encode(width, height, 3, lines, [chunk('PLTE', entries)])
+}
+
+/** Brightness of an image by squares of so many pixels, from 0 to 255. */
+export interface Greys {
+  width: number
+  height: number
+  greys: Uint8Array
+}
+
+export const greysOf = (png: Buffer, square = 1): Greys => {
+  const image = decode(png)
+  const [width, height] = [image.width, image.height].map(it => Math.floor(it / square)) as [number, number]
+  const sums = new Float64Array(width * height)
+  for (let y = 0; y < height * square; y++)
+    for (let x = 0; x < width * square; x++) {
+      const at = (y * image.width + x) * image.channels
+      const [r, g, b] = image.channels < 3 ? [0, 0, 0] : image.pixels.subarray(at, at + 3)
+      const grey = image.channels < 3 ? image.pixels[at]! : 0.2126 * r! + 0.7152 * g! + 0.0722 * b!
+      sums[Math.floor(y / square) * width + Math.floor(x / square)]! += grey
+    }
+  return { width, height, greys: Uint8Array.from(sums, sum => Math.round(sum / square ** 2)) }
+}
+
+export const greyPng = ({ width, height, greys }: Greys): Buffer => {
+  const lines = Buffer.alloc((width + 1) * height)
+  for (let y = 0; y < height; y++) {
+    // Each grey as the difference to the one on its left, which compresses well.
+    lines[y * (width + 1)] = 1
+    for (let x = 0; x < width; x++)
+      lines[y * (width + 1) + 1 + x] = greys[y * width + x]! - (x > 0 ? greys[y * width + x - 1]! : 0)
+  }
+  return encode(width, height, 0, lines)
+}
+
+const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+
+/** `lines` start with their filter; `more` is between header and pixels. */
+const encode = (width: number, height: number, kind: number, lines: Buffer, more: readonly Buffer[] = []): Buffer => {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  header.set([8, 3, 0, 0, 0], 8)
-  return Buffer.concat([
-    png.subarray(0, 8),
-    chunk('IHDR', header),
-    chunk('PLTE', Buffer.from(palette.flatMap(colour => [colour >> 16, (colour >> 8) & 255, colour & 255]))),
-    chunk('IDAT', deflateSync(lines, { level: 9 })),
-    chunk('IEND', Buffer.alloc(0)),
-  ])
+  header.set([8, kind, 0, 0, 0], 8)
+  const pixels = chunk('IDAT', deflateSync(lines, { level: 9 }))
+  return Buffer.concat([SIGNATURE, chunk('IHDR', header), ...more, pixels, chunk('IEND', Buffer.alloc(0))])
 }
 
 const nearest = (palette: readonly number[], colour: number): number => {
@@ -52,9 +87,8 @@ const decode = (png: Buffer) => {
   }
   const header = parts.get('IHDR')![0]!
   const [width, height, depth, kind] = [header.readUInt32BE(0), header.readUInt32BE(4), header[8], header[9]]
-  if (depth !== 8 || (kind !== 2 && kind !== 6))
-    throw new Error(`a PNG of kind ${kind} with ${depth} bits is not expected`)
-  const channels = kind === 2 ? 3 : 4
+  const channels = { 0: 1, 2: 3, 6: 4 }[kind!]
+  if (depth !== 8 || channels === undefined) throw new Error(`a PNG of kind ${kind} with ${depth} bits is not expected`)
   const lines = inflateSync(Buffer.concat(parts.get('IDAT')!))
   return { width, height, channels, pixels: unfilter(lines, width * channels, height, channels) }
 }
