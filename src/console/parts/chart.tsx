@@ -22,6 +22,8 @@ export interface Layer {
   name: string
   /** Null is unknown. */
   values: readonly (number | null)[]
+  /** Default: the sum of its values. */
+  total?: number
   /** Whether it is all that no other layer has. */
   isRest?: boolean
   /** In the legend; default: the name. */
@@ -73,8 +75,8 @@ const Legend = ({ series, at }: { series: Series | Lines; at: number | undefined
   const layers = hasLines ? series.lines : (series.split ?? [])
   const time = at === undefined ? undefined : series.times[at]
   if (layers.length === 0) return null
-  const shown = ({ values }: Layer) =>
-    at !== undefined ? (values[at] ?? '–') : hasLines ? '' : values.reduce<number>((sum, it) => sum + (it ?? 0), 0)
+  const shown = ({ values, total = values.reduce<number>((sum, it) => sum + (it ?? 0), 0) }: Layer) =>
+    at !== undefined ? (values[at] ?? '–') : hasLines ? '' : total
   return (
     <ul class="legend">
       {layers.map((layer, i) => (

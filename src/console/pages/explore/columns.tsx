@@ -12,7 +12,7 @@ const HEX = /^0x[0-9a-f]+$/i
 const ADDRESS_FORMAT = /^0x[0-9a-f]{40}$/i
 
 /** An address with its token symbol or contract name. */
-const Address = ({ value, brief = false }: { value: string; brief?: boolean }) => {
+export const Address = ({ value, brief = false }: { value: string; brief?: boolean }) => {
   const known = useKnown(ADDRESS_FORMAT.test(value) ? value : '')
   return <Hash value={value} kind="address" name={known?.symbol ?? known?.name} brief={brief} />
 }

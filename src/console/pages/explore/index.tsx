@@ -7,7 +7,7 @@ import { askSuggestions } from '../../api/suggest.ts'
 import { OFFERED_KINDS, type SearchAnswer, type SearchHit } from '../../api/wire.ts'
 import { Link, setQuery } from '../../browser/router.tsx'
 import { Await, Busy, Empty, Fault } from '../../parts/answer.tsx'
-import { Chart, type Series } from '../../parts/chart.tsx'
+import { Chart, type Layer, type Series } from '../../parts/chart.tsx'
 import { InChosenNetwork } from '../../parts/chosen-network.tsx'
 import { Aside, Button, CheckField } from '../../parts/controls.tsx'
 import { placeOf } from '../../parts/destinations.ts'
@@ -20,7 +20,8 @@ import { Facts, say, Text } from '../../parts/text.tsx'
 import { AskBox } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
 import { getCatalogue, knownValues } from './catalogue.ts'
-import { columnsFor, documentFacts, nameOf } from './columns.tsx'
+import { isAddress } from '../things/read.ts'
+import { Address, columnsFor, documentFacts, nameOf } from './columns.tsx'
 import { clauseOf, type Operator } from './conditions.ts'
 import { DslEditor } from './dsl.tsx'
 import type { Catalogue } from './fields.ts'
@@ -73,10 +74,11 @@ const ExploreView = ({ network }: { network: string }) => {
   const news = useFollow(network, hasBlocks ? ['block'] : kinds, asked, follows, found.again)
   const hits = useMemo(() => withNews(found.rows, news), [found.rows, news.hits, news.gone])
   const fresh = hits.length - found.rows.length
-  const series = useMemo(
-    () => seriesOf(found.data, hits.slice(0, Math.max(fresh, 0)), split),
-    [found.data, fresh, split],
-  )
+  const series = useMemo(() => {
+    const series = seriesOf(found.data, hits.slice(0, Math.max(fresh, 0)), split)
+    const named = (layer: Layer) => (isAddress(layer.name) ? { ...layer, label: <Address value={layer.name} brief /> } : layer)
+    return series && { ...series, split: series.split?.map(named) }
+  }, [found.data, fresh, split])
   const box = useKeptPlace(hits.length, news.hits)
   const [openKind = '', openId = ''] = open.split(/ (.*)/s)
   const cut = (from: number, to: number) =>

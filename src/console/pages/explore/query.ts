@@ -156,12 +156,11 @@ const fullQuery = ({ query, from, to }: ExploreQuery): string => {
   return `{"bool":{"must":[${own}],"filter":[${range}]}}`
 }
 
-const countsBy = ({ split }: ExploreQuery) => ({
-  counts: {
-    auto_date_histogram: { field: 'timestamp', buckets: 80 },
-    ...(split !== undefined && { aggs: { split: { terms: { field: split, size: 20 } } } }),
-  },
-})
+const countsBy = ({ split }: ExploreQuery) => {
+  const names = { split: { terms: { field: split, size: 20 } } }
+  const counts = { auto_date_histogram: { field: 'timestamp', buckets: 80 } }
+  return split === undefined ? { counts } : { ...names, counts: { ...counts, aggs: names } }
+}
 
 const sourceFields = ({ shown = [] }: ExploreQuery): string => JSON.stringify([...ROW_FIELDS, ...shown])
 

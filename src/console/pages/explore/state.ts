@@ -49,12 +49,17 @@ export const SPLITS: Readonly<Record<Split, (kinds: readonly Kind[]) => string |
   kind: () => '_type',
   event: kinds => (kinds.includes('event') ? 'event.raw' : undefined),
   method: kinds => (kinds.includes('call') ? 'method.raw' : kinds.includes('tx') ? 'method' : undefined),
+  sender: kinds => (kinds.includes('call') || kinds.includes('tx') ? 'from.raw' : undefined),
+  contract: kinds => (kinds.includes('event') || kinds.includes('log') ? 'address.raw' : undefined),
 }
 
-export type Split = 'kind' | 'event' | 'method'
+export type Split = 'kind' | 'event' | 'method' | 'sender' | 'contract'
 
 export const splitsOf = (kinds: readonly Kind[]): Split[] =>
-  (['kind', 'event', 'method'] as const).filter(split => SPLITS[split](kinds) !== undefined)
+  (Object.keys(SPLITS) as Split[]).filter(split => SPLITS[split](kinds) !== undefined)
+
+/** Where a hit has what the chart is split by. */
+const SPLIT_PATHS = { event: 'event', method: 'method', sender: 'from', contract: 'address' } as const
 
 export const useSearch = (network: string): Search => {
   const query = new URLSearchParams(useAddress().query)
@@ -277,6 +282,13 @@ export const seriesOf = (
   }
   for (const [i, bucket] of buckets.entries())
     for (const part of listAt(bucket, 'split.buckets')) add(valueAt(part, 'key'), i, Number(valueAt(part, 'doc_count')))
+  // A span tells its most frequent names alone, so that their sums may lack some.
+  const totals = new Map(
+    listAt(answer?.aggregations, 'split.buckets').map(part => [
+      String(valueAt(part, 'key')),
+      Number(valueAt(part, 'doc_count')),
+    ]),
+  )
   const step = times.length > 1 ? times[1]! - times[0]! : Number.POSITIVE_INFINITY
   for (const { _type, _source } of news.toReversed()) {
     const written = valueAt(_source, 'timestamp')
@@ -290,22 +302,29 @@ export const seriesOf = (
     const bucket = times.findLastIndex(it => it <= time)
     if (bucket < 0) continue
     counts[bucket]!++
-    const name = split === 'kind' ? _type : valueAt(_source, split)
-    if (typeof name === 'string') add(name, bucket, 1)
+    const name = split === 'kind' ? _type : valueAt(_source, SPLIT_PATHS[split])
+    if (typeof name !== 'string') continue
+    add(name, bucket, 1)
+    totals.set(name, (totals.get(name) ?? 0) + 1)
   }
-  return { times, counts, split: largest(layers, counts) }
+  return { times, counts, split: largest(layers, counts, totals) }
 }
 
 const MOST_BARS = 400
 const MOST_LAYERS = 6
 
 /** The largest layers, and one of all others. */
-const largest = (layers: ReadonlyMap<string, readonly number[]>, counts: readonly number[]): Layer[] => {
+const largest = (
+  layers: ReadonlyMap<string, readonly number[]>,
+  counts: readonly number[],
+  totals: ReadonlyMap<string, number>,
+): Layer[] => {
   const sum = (values: readonly number[]) => values.reduce((total, it) => total + it, 0)
-  const named = [...layers]
-    .map(([name, values]) => ({ name, values: counts.map((_, i) => values[i] ?? 0) }))
-    .sort((a, b) => sum(b.values) - sum(a.values))
+  const named = [...totals]
+    .sort(([, a], [, b]) => b - a)
     .slice(0, MOST_LAYERS)
+    .map(([name, total]) => ({ name, total, values: counts.map((_, i) => layers.get(name)?.[i] ?? 0) }))
   const rest = counts.map((count, i) => count - sum(named.map(({ values }) => values[i]!)))
-  return sum(rest) > 0 ? [...named, { name: 'others', values: rest, isRest: true }] : named
+  const total = sum(counts) - sum(named.map(({ total }) => total))
+  return sum(rest) > 0 ? [...named, { name: 'others', values: rest, total, isRest: true }] : named
 }

@@ -79,12 +79,14 @@ const SpansChart = ({ title, answer, at, searchOf, onSelect }: SpansProps) => {
     const counts = spans.map(span => numberAt(span, at ?? 'doc_count') ?? 0)
     if (!searchOf) return { times, counts }
     const found = spans.map(span => new Map(termsBuckets(span as JsonObject, 'names').map(it => [it.key, it.count])))
-    const named = termsBuckets(answer.aggregations, 'names').map(({ key }) => ({
-      ...{ name: key, href: searchOf(key), values: found.map(counts => counts.get(key) ?? 0) },
+    const named = termsBuckets(answer.aggregations, 'names').map(({ key, count }) => ({
+      // A span tells its most frequent names alone, so that their sum may lack some.
+      ...{ name: key, total: count, href: searchOf(key), values: found.map(counts => counts.get(key) ?? 0) },
       ...(isAddress(key) && { label: <AddressLink value={key} brief /> }),
     }))
     const rest = counts.map((count, i) => named.reduce((left, { values }) => left - values[i]!, count))
-    const others = { name: 'others', values: rest, isRest: true }
+    const total = named.reduce((left, { total }) => left - total, answer.hits.total)
+    const others = { name: 'others', values: rest, total, isRest: true }
     return { times, counts, split: rest.some(count => count > 0) ? [...named, others] : named }
   }, [answer])
   return <Chart label={`${title} over time`} {...{ series, onSelect }} />

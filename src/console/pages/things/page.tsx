@@ -195,6 +195,7 @@ interface Side {
   value: string
   title: string
   query: JsonObject
+  sort?: JsonObject[]
   count?: number | undefined
 }
 
@@ -202,7 +203,7 @@ interface Side {
 const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides: readonly Side[] }) => {
   const id = useId()
   const [name, setName] = useQueryState('side')
-  const { value, query } = sides.find(({ value }) => value === name) ?? sides[0]!
+  const { value, ...side } = sides.find(({ value }) => value === name) ?? sides[0]!
   const options = sides.map(({ value, title, count }) => ({ value, label: titleWithCount(title, count) }))
   return (
     <>
@@ -210,7 +211,7 @@ const SidedList = ({ sides, ...list }: Omit<ListProps, 'query'> & { sides: reado
         <label htmlFor={id}>Show</label>{' '}
         <Select id={id} value={value} options={options} onChange={next => setName(next, { replace: true })} />
       </div>
-      <List key={`${list.of} ${value}`} {...list} query={query} />
+      <List key={`${list.of} ${value}`} {...list} {...side} />
     </>
   )
 }

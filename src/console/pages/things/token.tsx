@@ -101,6 +101,9 @@ const tokenSearches = (id: string): MultiSearchItem[] => [
 const tokenTabs = (id: string, token: JsonObject, counts: readonly SearchAnswer[] | undefined): Tab[] => {
   const sides = [
     { value: '', title: 'All', query: movedBy(id) },
+    ...(numberAt(token, 'decimals') === undefined
+      ? []
+      : [{ value: 'largest', title: 'Largest first', query: movedBy(id), sort: LARGEST }]),
     { value: 'from', title: 'Minted', query: withZero(id, 0) },
     { value: 'to', title: 'Burned', query: withZero(id, 1) },
   ]
@@ -126,6 +129,12 @@ const TokenActivity = ({ id, token }: { id: string; token: JsonObject }) => (
     )}
   </div>
 )
+
+/** By the last argument of Transfer. */
+const LARGEST = [
+  { 'args.value.scaled': { order: 'desc', nested: { path: 'args', filter: term('args.pos', 2) } } },
+  ...NEWEST,
+]
 
 /** Sum of the last argument of Transfer. */
 const VOLUME = {
