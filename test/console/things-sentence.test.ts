@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { SearchHit } from '../../src/console/api/wire.ts'
 import { balanceChanges, transfersOf } from '../../src/console/pages/things/flows.ts'
-import { stepsOf } from '../../src/console/pages/things/read.ts'
+import { movementOf, stepsOf } from '../../src/console/pages/things/read.ts'
 import { type SentencePart, sentenceOf } from '../../src/console/pages/things/sentence.ts'
 import { formatAmount, roundedUnits, shortHex } from '../../src/console/parts/format.ts'
 import { type Server, serve } from '../e2e/program.ts'
@@ -86,8 +86,14 @@ describe('sentences of transactions', () => {
     const [traces, calls, events] = await Promise.all(
       ['trace', 'call', 'event'].map(kind => hits(kind, { term: { transactionHash: tx._id } })),
     )
-    const transfers = transfersOf(stepsOf(tx._source, traces!, calls!), events!)
-    return { tx: tx._source, transfers, events: events!, isWhole: true }
+    const steps = stepsOf(tx._source, traces!, calls!)
+    return {
+      tx: tx._source,
+      transfers: transfersOf(steps, events!),
+      events: events!,
+      calls: steps.length,
+      isWhole: true,
+    }
   }
   const told = async (tx: SearchHit) =>
     sentenceOf(await happening(tx))
@@ -112,6 +118,35 @@ describe('sentences of transactions', () => {
       assert.ok(parts.some(part => typeof part === 'object' && 'said' in part && part.said === hostile))
       assert.ok(parts.every(part => typeof part !== 'string' || !/[<\u202e]|nothing/.test(part)))
     }
+  })
+
+  test('data of which nothing tells whether code ran was sent, not called', async () => {
+    const [tx] = await hits('tx', { bool: { filter: [{ term: { status: true } }, { term: { input: '0x' } }] } })
+    const tell = async (more: object) => {
+      const calm = { ...(await happening(tx!)), events: [], calls: 1 }
+      return sentenceOf({ ...calm, tx: { ...tx!._source, ...more } })
+        .map(text)
+        .join('')
+    }
+    const [input, none] = ['0x68656c6c6f', { raw: '0x0', num: 0 }]
+    assert.match(await tell({ input, value: none }), /^\S+ sent 5 bytes of data \(0x68656c6c…\) to \S+ and paid /)
+    assert.match(await tell({ input }), /^\S+ sent [\d.]+ ETH and 5 bytes of data \(0x68656c6c…\) to \S+ and paid /)
+    assert.match(await tell({ input, method: 'say' }), /^\S+ called say of /)
+  })
+
+  test('an id is no amount, whatever the name of its argument', async () => {
+    const [nft] = await hits('token', { term: { standard: 'ERC-721' } })
+    const moved = await hits('event', {
+      bool: { filter: [{ term: { address: nft!._id } }, { term: { 'event.raw': 'Transfer' } }] },
+    })
+    for (const event of moved) {
+      const args = (event._source.args as { name: string }[]).map(it => ({ ...it, name: 'x' }))
+      const renamed = { ...event, _source: { ...event._source, args } as never }
+      const [item] = movementOf(renamed)!.items
+      assert.deepEqual(item, movementOf(event)!.items[0])
+      assert.ok(item!.id !== undefined)
+    }
+    assert.ok(moved.length > 10)
   })
 
   test('a transaction of which more happened than was read says only what it called', async () => {

@@ -1,6 +1,7 @@
 import UPlot from 'uplot'
 import { theme, zone } from '../browser/preferences.ts'
 import { type Layer, type Lines, layerColour, type Series } from './chart.tsx'
+import { compactNumber } from './format.ts'
 
 export interface Drawn {
   show(series: Series | Lines): void
@@ -66,7 +67,7 @@ export const drawChart = (
           ...axis,
           font,
           ...{ size: 48, space: 24 },
-          values: (_, splits) => splits.map(it => (hasLines || it % 1 === 0 ? it.toLocaleString() : '')),
+          values: (_, splits) => splits.map(it => (hasLines || it % 1 === 0 ? compactNumber(it) : '')),
         },
       ],
       series: [{}, ...layers.map(it => (hasLines ? line : bars)(it.colour))],

@@ -43,6 +43,8 @@ export const Combobox = ({ value, choices, onInput, onChoose, input, children }:
     ...{ id: useId(), ids: { input: input.id as string | undefined }, collection, inputValue: value, value: [] },
     allowCustomValue: true,
     openOnClick: true,
+    // Typing opens it below, as the machine misses a focus that came before it ran.
+    openOnChange: false,
     // A layer that goes would close the one that was opened meanwhile.
     disableLayer: true,
     selectionBehavior: onChoose ? 'preserve' : 'replace',
@@ -56,7 +58,6 @@ export const Combobox = ({ value, choices, onInput, onChoose, input, children }:
     // The machine tells of typing later than the browser does.
     onInput: (event: InputEvent) => {
       onInput((event.currentTarget as HTMLInputElement).value)
-      // The machine misses a focus that came before it ran.
       service.send({ type: 'OPEN' })
     },
     onfocusout: () => service.send({ type: 'LAYER.INTERACT_OUTSIDE', restoreFocus: false }),

@@ -7,10 +7,10 @@ import { isIconName } from './icon.tsx'
 /** The page of a document, as a choice. */
 export const pageChoice = (network: string, kind: string, id: string, title: string, more?: string): Choice => ({
   value: hrefOf(network, kind, id) ?? '/',
-  ...{ title, kind: more ?? KINDS[kind], icon: isIconName(kind) ? kind : undefined },
+  ...{ title, kind: more ?? PAGE_WORDS[kind], icon: isIconName(kind) ? kind : undefined },
 })
 
-const KINDS: Record<string, string> = { tx: 'transaction', block: 'block', address: 'address' }
+const PAGE_WORDS: Record<string, string> = { tx: 'transaction', block: 'block', address: 'address' }
 
 /** The page or the search that a name leads to; undefined for names of fields. */
 export const placeOf = (network: string, { text, kind, address }: Suggestion): Choice | undefined => {

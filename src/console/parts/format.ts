@@ -105,6 +105,11 @@ export const shortHex = (hex: string): string => (hex.length <= 14 ? hex : `${he
 export const dateOf = (value: number | string): Date =>
   new Date(typeof value === 'number' ? value * 1000 : /(Z|[+-]\d\d:?\d\d)$/.test(value) ? value : `${value}Z`)
 
+/** `950`, `1.2M`, to three digits. */
+export const compactNumber = (value: number): string => COMPACT.format(value)
+
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
+
 /** `1 rule`, `2,000 rules`. */
 export const countText = (number: number, one: string, several = `${one}s`): string =>
   `${number.toLocaleString()} ${number === 1 ? one : several}`

@@ -197,16 +197,20 @@ export const movementOf = ({ _source }: SearchHit): Movement | undefined => {
   const name = textAt(_source, 'event')
   const [from, to, last] = name === 'Transfer' ? args : args.slice(1)
   if (argumentType(from) !== 'address' || argumentType(to) !== 'address') return undefined
-  const items = name === 'Transfer' ? itemsOfTransfer(args, last) : itemsOfMany(name, args)
+  const items = name === 'Transfer' ? itemsOfTransfer(_source, args, last) : itemsOfMany(name, args)
   if (!items) return undefined
   return { token: textAt(_source, 'address') ?? '', from: argumentHex(from), to: argumentHex(to), items }
 }
 
-const itemsOfTransfer = (args: Json[], last: Json | undefined): MovedItem[] | undefined => {
+const itemsOfTransfer = (source: JsonObject, args: Json[], last: Json | undefined): MovedItem[] | undefined => {
   const units = argumentInteger(argumentType(last), argumentHex(last))
   if (units === undefined || args.length !== 3) return undefined
-  return [/id$/i.test(textAt(last, 'name') ?? '') ? { id: units } : { value: units }]
+  return [isItemId(source, last) ? { id: units } : { value: units }]
 }
+
+/** ERC-721 indexes the id as its third topic, so that no data is left. */
+export const isItemId = (event: JsonObject, last: Json | undefined): boolean =>
+  textAt(event, 'data') === '0x' || /id$/i.test(textAt(last, 'name') ?? '')
 
 const itemsOfMany = (name: string | undefined, args: Json[]): MovedItem[] | undefined => {
   const [, , , id, value] = args

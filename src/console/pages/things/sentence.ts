@@ -1,10 +1,12 @@
 import { type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
 import type { SearchHit } from '../../api/wire.ts'
+import { countText } from '../../parts/format.ts'
 import { type BalanceChange, balanceChanges, type Transfers } from './flows.ts'
 import {
   argumentHex,
   argumentInteger,
   argumentType,
+  isItemId,
   isSameAddress,
   type MovedItem,
   unitsAt,
@@ -25,6 +27,8 @@ interface TxStory {
   tx: JsonObject
   transfers: Transfers
   events: readonly SearchHit[]
+  /** Number of calls, with its own. */
+  calls: number
   /** Whether these are all of the transaction's. */
   isWhole: boolean
 }
@@ -72,7 +76,18 @@ const whatIn = (read: Read): Parts => {
   const known = isKnown && READINGS.map(reading => reading(read)).find(it => it !== undefined)
   if (known) return known
   if (read.input === '0x' && read.value > 0n) return tell`sent ${{ coins: read.value }} to ${{ address: read.to }}`
+  if (isKnown && isQuiet(read)) return tell`sent ${sentData(read)} to ${{ address: read.to }}`
   return tell`called ${called(read)}${isKnown ? sideEffect(read) : ''}`
+}
+
+/** Nothing tells whether code ran: the receiver may be a plain account. */
+const isQuiet = ({ method, input, events, calls }: Read) =>
+  method === undefined && input !== '0x' && events.length === 0 && calls <= 1
+
+const sentData = ({ input, value }: Read): Parts => {
+  const start = input.length > 10 ? `${input.slice(0, 10)}…` : input
+  const data = tell`${countText(input.length / 2 - 1, 'byte')} of data (${{ said: start }})`
+  return value > 0n ? tell`${{ coins: value }} and ${data}` : data
 }
 
 const triedText = (read: Read): Parts => {
@@ -179,8 +194,7 @@ const approval = ({ to, sender, events, transfers: { coins, tokens } }: Read): P
       : tell`revoked the approval of ${by} for ${of}`
   const units = argumentInteger(argumentType(args[2]), last!)
   if (name !== 'Approval' || units === undefined) return undefined
-  const isItem = /id$/i.test(textAt(args[2], 'name') ?? '')
-  if (isItem) return tell`allowed ${by} to transfer ${{ token, items: [{ id: units }] }}`
+  if (isItemId(only._source, args[2])) return tell`allowed ${by} to transfer ${{ token, items: [{ id: units }] }}`
   if (units === 0n) return tell`revoked the allowance of ${by} for ${of}`
   return tell`allowed ${by} to spend ${units >= UNLIMITED ? tell`any amount of ${of}` : { token, items: [{ value: units }] }}`
 }

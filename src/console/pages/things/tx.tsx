@@ -191,7 +191,12 @@ const TxContents = ({ tx }: { tx: SearchHit }) => {
     <>
       <p class="sentence">
         {data || error !== undefined ? (
-          <Sentence of={sentenceOf({ tx: tx._source, transfers, events, isWhole: data !== undefined && !isCut })} />
+          <Sentence
+            of={sentenceOf({
+              ...{ tx: tx._source, transfers, events, calls: steps.length },
+              isWhole: data !== undefined && !isCut,
+            })}
+          />
         ) : (
           '\u00a0'
         )}

@@ -334,7 +334,7 @@ export const DOCUMENT_LISTS = {
   transfers: {
     label: 'Token transfers',
     kinds: ['event'],
-    fields: [...HEIGHT, 'address', 'event', 'args', 'logIndex'],
+    fields: [...HEIGHT, 'address', 'event', 'args', 'data', 'logIndex'],
     columns: [
       ...PLACE_COLUMNS,
       { title: 'From', width: '16ch', cell: ofMovement(it => <Party value={it.from} zero="minted" />) },
@@ -342,6 +342,7 @@ export const DOCUMENT_LISTS = {
       {
         title: 'Amount',
         width: 'minmax(18ch, 1fr)',
+        align: 'right',
         cell: ofMovement(
           movement => <MovementAmount movement={movement} />,
           it => <span class="dim">{String(valueAt(it._source, 'event') ?? '')} with other arguments</span>,
