@@ -63,6 +63,8 @@ describe('the state of the service', { skip }, () => {
     assert.equal(await page.getByRole('region', { name: 'Budgets of' }).count(), 0)
     assert.equal(await page.title(), 'Status · Chainsieve')
     await checkLayout(page)
+    await network.getByText('Blocks over time').click()
+    await network.getByRole('img', { name: 'Blocks behind the head over time' }).locator('canvas').waitFor()
   })
 
   test('networks: what budgets have left, what scopes cover, and what is still looked for', async t => {
@@ -228,7 +230,7 @@ describe('the state of the service', { skip }, () => {
       await see(page, 'The server is ready.')
       await look('networks')
       await turnTo(page, 'Deliveries')
-      await see(page, 'Nothing waits', 'Nothing was to be sent so far')
+      await see(page, 'Nothing waits', 'No deliveries yet')
       await look('deliveries')
       await turnTo(page, 'Disk')
       await page.getByRole('cell', { name: 'tx', exact: true }).waitFor()

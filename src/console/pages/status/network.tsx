@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type {
   BudgetPeriod,
   EndpointBudget,
@@ -11,8 +11,8 @@ import type {
   ScopeFilling,
 } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
-import { formatSignificant, Spark } from '../../parts/chart.tsx'
-import { visibleText } from '../../parts/format.ts'
+import { Chart, formatSignificant, Spark } from '../../parts/chart.tsx'
+import { dateOf, visibleText } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { dim, Facts, Hash, NetworkContext as InNetwork, say, Time } from '../../parts/text.tsx'
 import { OverTime } from '../things/over-time.tsx'
@@ -46,19 +46,18 @@ export const Network = ({ status, samples }: { status: NetworkStatus; samples: r
       <div class="sparks">
         <Spark title="Blocks per second" values={samples.map(({ blocksPerSecond }) => blocksPerSecond)} />
         <Spark title="Events per second" values={samples.map(({ eventsPerSecond }) => eventsPerSecond)} />
-        <Spark title="Blocks behind the head" values={samples.map(({ lag }) => lag)} />
       </div>
       {endpoints.length > 0 && (
         <PlainTable label={`Nodes of ${network}`} columns={NODES} rows={endpoints} keyOf={({ url }) => url} />
       )}
-      {status.ranges.length > 0 && <BlocksOverTime network={network} />}
+      {status.ranges.length > 0 && <BlocksOverTime {...{ network, samples }} />}
       <Budgets network={network} endpoints={endpoints} />
     </section>
   )
 }
 
 /** Asked for when it is opened, as it counts all blocks. */
-const BlocksOverTime = ({ network }: { network: string }) => {
+const BlocksOverTime = ({ network, samples }: { network: string; samples: readonly RateSample[] }) => {
   const [isOpen, setOpen] = useState(false)
   const all = { match_all: {} }
   const size = { at: 'size.value', aggs: { size: { avg: { field: 'size.num' } } } }
@@ -68,12 +67,30 @@ const BlocksOverTime = ({ network }: { network: string }) => {
         <summary>Blocks over time</summary>
         {isOpen && (
           <div class="dashboard">
+            <Lag samples={samples} />
             <OverTime title="Transactions" kinds={['tx']} query={all} />
             <OverTime title="Mean size of a block, in bytes" kinds={['block']} query={all} measure={size} />
           </div>
         )}
       </details>
     </InNetwork.Provider>
+  )
+}
+
+const Lag = ({ samples }: { samples: readonly RateSample[] }) => {
+  const series = useMemo(
+    () => ({
+      times: samples.map(({ at }) => dateOf(at).getTime() / 1_000),
+      lines: [{ name: 'Blocks', values: samples.map(({ lag }) => lag) }],
+    }),
+    [samples],
+  )
+  if (samples.every(({ lag }) => lag === null)) return null
+  return (
+    <section class="card over-time" aria-label="Blocks behind the head">
+      <h2>Blocks behind the head</h2>
+      <Chart label="Blocks behind the head over time" series={series} />
+    </section>
   )
 }
 

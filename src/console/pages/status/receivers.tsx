@@ -104,7 +104,7 @@ const DeliveryList = () => {
                 <Button class="link" label="Show all receivers" onClick={() => setQuery({ channel: '', target: '' })} />
               </p>
             )}
-            <Button label="Read again" onClick={again} />
+            <Button label="Refresh" onClick={again} />
           </>
         )}
       </Deliveries>
