@@ -69,7 +69,7 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
       </p>
       <p class="dim">{say`Alert ${<Text value={alert.id} />}`}</p>
       <h3>Deliveries</h3>
-      {alert.deliveries.length === 0 && <p>Nothing was to be sent so far.</p>}
+      {alert.deliveries.length === 0 && <p>No deliveries yet.</p>}
       {alert.deliveries.map(delivery => (
         <DeliveryView key={delivery.id} delivery={delivery} again={again} />
       ))}

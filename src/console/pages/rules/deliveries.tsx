@@ -63,7 +63,7 @@ export const Deliveries = ({ of, children }: DeliveriesProps) => {
         label="Deliveries"
         what="the deliveries"
         columns={DELIVERY_COLUMNS.filter(({ title }) => title !== 'Rule' || of.rule === undefined)}
-        empty={<Empty title={state === '' ? 'Nothing was to be sent so far' : 'No delivery is in this state'} />}
+        empty={<Empty title={state === '' ? 'No deliveries yet' : 'No delivery is in this state'} />}
       >
         {/^\d+$/.test(open) && <OpenDelivery key={open} id={Number(open)} again={pages.again} />}
       </PagedList>
