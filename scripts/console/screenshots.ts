@@ -27,6 +27,18 @@ const PICTURES: readonly Picture[] = [
     ready: page => page.locator('.chart canvas').waitFor(),
   },
   {
+    name: 'rule-light',
+    colorScheme: 'light',
+    path: '/rules/new?offer=dollars',
+    ready: page => page.getByText(/matches/).first().waitFor(),
+  },
+  {
+    name: 'transaction-dark',
+    colorScheme: 'dark',
+    path: '/ethereum/demo/local/tx/0x06e1f48b21b298b807f5a8fa6efab104e20bb2862f61fa977b57d66b04416510',
+    ready: page => page.getByText('swapped').waitFor(),
+  },
+  {
     name: 'disk-dark',
     colorScheme: 'dark',
     path: '/status?view=storage',
