@@ -30,7 +30,11 @@ const PICTURES: readonly Picture[] = [
     name: 'rule-light',
     colorScheme: 'light',
     path: '/rules/new?offer=dollars',
-    ready: page => page.getByText(/matches/).first().waitFor(),
+    ready: page =>
+      page
+        .getByText(/matches/)
+        .first()
+        .waitFor(),
   },
   {
     name: 'transaction-dark',

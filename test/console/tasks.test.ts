@@ -42,8 +42,12 @@ describe('tasks of an analyst', { skip }, () => {
   const item = (page: Page, name: string) => page.getByRole('menuitem', { name })
 
   test('finds the largest transfers of a token', async t => {
-    const sort = [{ 'args.value.scaled': { order: 'desc', nested: { path: 'args', filter: { term: { 'args.pos': 2 } } } } }]
-    const query = { bool: { filter: [{ term: { 'event.raw': 'Transfer' } }, { term: { address: DOLLAR.toLowerCase() } }] } }
+    const sort = [
+      { 'args.value.scaled': { order: 'desc', nested: { path: 'args', filter: { term: { 'args.pos': 2 } } } } },
+    ]
+    const query = {
+      bool: { filter: [{ term: { 'event.raw': 'Transfer' } }, { term: { address: DOLLAR.toLowerCase() } }] },
+    }
     const { hits } = await bench.server.search(DEMO, 'event', { query, sort, size: 1 })
     const args = hits.hits[0]!._source.args as { value: { scaled: number } }[]
     const page = await bench.enter(t)
@@ -68,6 +72,7 @@ describe('tasks of an analyst', { skip }, () => {
   /** The search for calls of a method, split by who sent them. */
   const seeCallers = async (page: Page, hand: ReturnType<typeof handOf>) => {
     await hand.jump('transfer', /^transfer method/)
+    await see(page, 'Understood as a query string.')
     await hand.click(page.getByRole('button', { name: 'Split by kind' }))
     await hand.click(page.getByRole('menuitemradio', { name: 'sender' }))
   }
@@ -80,7 +85,7 @@ describe('tasks of an analyst', { skip }, () => {
     const aggs = { by: { terms: { field: 'from.raw', size: 1 } } }
     const found = await bench.server.ask<{ aggregations: { by: { buckets: { key: string; doc_count: number }[] } } }>(
       `/${DEMO}/es/${kinds}/search/`,
-      { query: { term: { 'method.raw': 'transfer' } }, size: 0, aggs },
+      { query: { query_string: { query: 'method:transfer' } }, size: 0, aggs },
     )
     const [most] = found.body.aggregations.by.buckets
     const first = page.locator('.legend li').first()
@@ -92,7 +97,7 @@ describe('tasks of an analyst', { skip }, () => {
     await then.click(page.getByRole('button', { name: 'More actions' }))
     await then.click(item(page, 'Create rule'))
     await then.type(page.getByLabel('Name', { exact: true }), 'Transfers')
-    await then.type(page.getByLabel('URL'), 'http://127.0.0.1:9/hook')
+    await then.type(page.getByLabel('URL', { exact: true }), 'http://127.0.0.1:9/hook')
     await then.click(page.getByRole('button', { name: 'Create the rule' }))
     await page.waitForURL(/\/rules\/\d+$/)
     await see(page, 'transfer')

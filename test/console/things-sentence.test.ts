@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { SearchHit } from '../../src/console/api/wire.ts'
 import { balanceChanges, transfersOf } from '../../src/console/pages/things/flows.ts'
-import { movementOf, stepsOf } from '../../src/console/pages/things/read.ts'
+import { indexedIn, movementOf, stepsOf } from '../../src/console/pages/things/read.ts'
 import { type SentencePart, sentenceOf } from '../../src/console/pages/things/sentence.ts'
 import { formatAmount, roundedUnits, shortHex } from '../../src/console/parts/format.ts'
 import { type Server, serve } from '../e2e/program.ts'
@@ -83,13 +83,13 @@ describe('sentences of transactions', () => {
     return `${part.items.map(({ id, value }) => `${value === undefined ? '' : units(value, decimals)}${id === undefined ? '' : `#${id}`}`).join()} ${named(part.token)}`
   }
   const happening = async (tx: SearchHit) => {
-    const [traces, calls, events] = await Promise.all(
-      ['trace', 'call', 'event'].map(kind => hits(kind, { term: { transactionHash: tx._id } })),
+    const [traces, calls, events, logs] = await Promise.all(
+      ['trace', 'call', 'event', 'log'].map(kind => hits(kind, { term: { transactionHash: tx._id } })),
     )
     const steps = stepsOf(tx._source, traces!, calls!)
     return {
       tx: tx._source,
-      transfers: transfersOf(steps, events!),
+      transfers: transfersOf(steps, events!, logs!),
       events: events!,
       calls: steps.length,
       isWhole: true,
@@ -139,12 +139,12 @@ describe('sentences of transactions', () => {
     const moved = await hits('event', {
       bool: { filter: [{ term: { address: nft!._id } }, { term: { 'event.raw': 'Transfer' } }] },
     })
+    const indexed = indexedIn(await every('log'))
     for (const event of moved) {
       const args = (event._source.args as { name: string }[]).map(it => ({ ...it, name: 'x' }))
       const renamed = { ...event, _source: { ...event._source, args } as never }
-      const [item] = movementOf(renamed)!.items
-      assert.deepEqual(item, movementOf(event)!.items[0])
-      assert.ok(item!.id !== undefined)
+      assert.deepEqual(movementOf(renamed, indexed), movementOf(event))
+      assert.ok(movementOf(event)!.items[0]!.id !== undefined)
     }
     assert.ok(moved.length > 10)
   })
@@ -163,7 +163,7 @@ describe('sentences of transactions', () => {
     let changes = 0
     for (const { _id, _source } of txs!) {
       const steps = stepsOf(_source, tracesOf!.get(_id) ?? [], callsOf!.get(_id) ?? [])
-      const transfers = transfersOf(steps, eventsOf!.get(_id) ?? [])
+      const transfers = transfersOf(steps, eventsOf!.get(_id) ?? [], [])
       const sums = new Map<string, bigint>()
       const add = (token: string | undefined, units: bigint) =>
         sums.set(String(token).toLowerCase(), (sums.get(String(token).toLowerCase()) ?? 0n) + units)

@@ -39,7 +39,7 @@ export const drawChart = (
     paths: UPlot.paths.bars!({ size: [0.9, 64], align: 1 }),
     ...{ fill: stroke, stroke, width: 0, points: { show: false } },
   })
-  const line = (stroke: string): UPlot.Series => ({ stroke, width: 1.5, points: { show: false }, spanGaps: true })
+  const line = (stroke: string): UPlot.Series => ({ stroke, width: 1.5, points: { show: false } })
 
   const draw = () => {
     plot?.destroy()
@@ -70,7 +70,10 @@ export const drawChart = (
           values: (_, splits) => splits.map(it => (hasLines || it % 1 === 0 ? compactNumber(it) : '')),
         },
       ],
-      series: [{}, ...layers.map(it => (hasLines ? line : bars)(it.colour))],
+      series: [
+        {},
+        ...layers.map(it => (hasLines ? { ...line(it.colour), spanGaps: !series.hasGaps } : bars(it.colour))),
+      ],
       hooks: {
         setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)],
         setSelect: [

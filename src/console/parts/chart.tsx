@@ -16,6 +16,8 @@ export interface Series {
 export interface Lines {
   times: readonly number[]
   lines: readonly Layer[]
+  /** Whether a line ends where nothing is known. */
+  hasGaps?: boolean
 }
 
 export interface Layer {
@@ -96,48 +98,6 @@ const Legend = ({ series, at }: { series: Series | Lines; at: number | undefined
       )}
     </ul>
   )
-}
-
-interface SparkProps {
-  /** Title such as `Blocks per second`. */
-  title: string
-  values: readonly (number | null)[]
-  show?(value: number): string
-}
-
-const [WIDTH, HEIGHT] = [300, 40]
-
-/** A sparkline: line chart from zero up; null is unknown. */
-export const Spark = ({ title, values, show = formatSignificant }: SparkProps) => {
-  const known = values.filter(value => value !== null)
-  if (known.length < 2) return null
-  const most = Math.max(...known)
-  const now = values.findLast(value => value !== null)!
-  const text = `now ${show(now)}, at most ${show(most)}`
-  return (
-    <figure class="spark">
-      <figcaption>
-        {title}: <span class="dim">{text}</span>
-      </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${title}: ${text}`}>
-        <path
-          d={values
-            .map((value, i) =>
-              value === null
-                ? ''
-                : `${(values[i - 1] ?? null) === null ? 'M' : 'L'}${pointOf(i, value, values.length, most)}`,
-            )
-            .join('')}
-        />
-      </svg>
-    </figure>
-  )
-}
-
-const pointOf = (i: number, value: number, count: number, most: number): string => {
-  const x = (i / (count - 1)) * WIDTH
-  const y = HEIGHT - 1 - (most > 0 ? value / most : 0) * (HEIGHT - 2)
-  return `${x.toFixed(1)},${y.toFixed(1)}`
 }
 
 /** Rounds to three significant digits. */

@@ -4,21 +4,15 @@ import type { SearchHit } from '../../api/wire.ts'
 import { useKnown } from '../../parts/names.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Amount, Coins, Hash, say, Text, Time } from '../../parts/text.tsx'
-import { Args, ArgumentValue, BlockLink } from '../things/values.tsx'
+import { AddressLink, Args, ArgumentValue, BlockLink } from '../things/values.tsx'
 import { type Catalogue, sortPath } from './fields.ts'
 import { type Search, sortBy } from './state.ts'
 
 const HEX = /^0x[0-9a-f]+$/i
 const ADDRESS_FORMAT = /^0x[0-9a-f]{40}$/i
 
-/** An address with its token symbol or contract name. */
-export const Address = ({ value, brief = false }: { value: string; brief?: boolean }) => {
-  const known = useKnown(ADDRESS_FORMAT.test(value) ? value : '')
-  return <Hash value={value} kind="address" name={known?.symbol ?? known?.name} brief={brief} />
-}
-
 const addressOf = (value: Json | undefined) =>
-  typeof value === 'string' && value !== '' ? <Address value={value} brief /> : null
+  typeof value === 'string' && value !== '' ? <AddressLink value={value} bare /> : null
 
 /** Computed columns, which every kind of hit has. */
 const WORKED_OUT: Record<string, Column<SearchHit>> = {
@@ -75,7 +69,7 @@ const HASH_KINDS = {
 /** Renders a field by its type: address, amount, time or text. */
 const shownOf = (field: string, value: Json | undefined, brief: boolean): ComponentChildren => {
   if (value === undefined || value === null) return undefined
-  if (typeof value === 'string' && ADDRESS_FORMAT.test(value)) return <Address value={value} />
+  if (typeof value === 'string' && ADDRESS_FORMAT.test(value)) return <AddressLink value={value} />
   if (typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value))
     return <Hash value={value} kind={HASH_KINDS[field as keyof typeof HASH_KINDS]} />
   if (field === 'timestamp') return timeOf(value)

@@ -17,11 +17,12 @@ import { JsonView } from '../../parts/json-view.tsx'
 import { Menu, Tabs } from '../../parts/menu.tsx'
 import { VirtualTable } from '../../parts/table.tsx'
 import { Facts, say, Text } from '../../parts/text.tsx'
+import { isAddress } from '../things/read.ts'
+import { AddressLink } from '../things/values.tsx'
 import { AskBox } from './ask-box.tsx'
 import { Builder } from './builder.tsx'
 import { getCatalogue, knownValues } from './catalogue.ts'
-import { isAddress } from '../things/read.ts'
-import { Address, columnsFor, documentFacts, nameOf } from './columns.tsx'
+import { columnsFor, documentFacts, nameOf } from './columns.tsx'
 import { clauseOf, type Operator } from './conditions.ts'
 import { DslEditor } from './dsl.tsx'
 import type { Catalogue } from './fields.ts'
@@ -76,7 +77,8 @@ const ExploreView = ({ network }: { network: string }) => {
   const fresh = hits.length - found.rows.length
   const series = useMemo(() => {
     const series = seriesOf(found.data, hits.slice(0, Math.max(fresh, 0)), split)
-    const named = (layer: Layer) => (isAddress(layer.name) ? { ...layer, label: <Address value={layer.name} brief /> } : layer)
+    const named = (layer: Layer) =>
+      isAddress(layer.name) ? { ...layer, label: <AddressLink value={layer.name} bare /> } : layer
     return series && { ...series, split: series.split?.map(named) }
   }, [found.data, fresh, split])
   const box = useKeptPlace(hits.length, news.hits)

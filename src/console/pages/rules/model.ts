@@ -37,7 +37,6 @@ export const OPERATOR_PHRASES: Record<Exclude<RuleOperator, typeof INSPECT>, str
   Less: 'is less than',
   'Less or Equal': 'is at most',
 }
-export const COMPARING = Object.keys(OPERATOR_PHRASES)
 
 export const takesList = (operator: string): boolean => operator.startsWith('Equals any')
 

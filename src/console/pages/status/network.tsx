@@ -11,7 +11,7 @@ import type {
   ScopeFilling,
 } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
-import { Chart, formatSignificant, Spark } from '../../parts/chart.tsx'
+import { Chart, formatSignificant } from '../../parts/chart.tsx'
 import { dateOf, visibleText } from '../../parts/format.ts'
 import { type Column, PlainTable } from '../../parts/table.tsx'
 import { dim, Facts, Hash, NetworkContext as InNetwork, say, Time } from '../../parts/text.tsx'
@@ -43,21 +43,18 @@ export const Network = ({ status, samples }: { status: NetworkStatus; samples: r
       {(status.ranges.length > 0 || !status.coverage) && <RangeBar ranges={status.ranges} head={status.head} />}
       <Scopes status={status} />
       <Facts of={networkFacts(status)} />
-      <div class="sparks">
-        <Spark title="Blocks per second" values={samples.map(({ blocksPerSecond }) => blocksPerSecond)} />
-        <Spark title="Events per second" values={samples.map(({ eventsPerSecond }) => eventsPerSecond)} />
-      </div>
+      <Rates samples={samples} />
       {endpoints.length > 0 && (
         <PlainTable label={`Nodes of ${network}`} columns={NODES} rows={endpoints} keyOf={({ url }) => url} />
       )}
-      {status.ranges.length > 0 && <BlocksOverTime {...{ network, samples }} />}
+      {status.ranges.length > 0 && <BlocksOverTime network={network} />}
       <Budgets network={network} endpoints={endpoints} />
     </section>
   )
 }
 
 /** Asked for when it is opened, as it counts all blocks. */
-const BlocksOverTime = ({ network, samples }: { network: string; samples: readonly RateSample[] }) => {
+const BlocksOverTime = ({ network }: { network: string }) => {
   const [isOpen, setOpen] = useState(false)
   const all = { match_all: {} }
   const size = { at: 'size.value', aggs: { size: { avg: { field: 'size.num' } } } }
@@ -67,7 +64,6 @@ const BlocksOverTime = ({ network, samples }: { network: string; samples: readon
         <summary>Blocks over time</summary>
         {isOpen && (
           <div class="dashboard">
-            <Lag samples={samples} />
             <OverTime title="Transactions" kinds={['tx']} query={all} />
             <OverTime title="Mean size of a block, in bytes" kinds={['block']} query={all} measure={size} />
           </div>
@@ -77,20 +73,29 @@ const BlocksOverTime = ({ network, samples }: { network: string; samples: readon
   )
 }
 
-const Lag = ({ samples }: { samples: readonly RateSample[] }) => {
-  const series = useMemo(
-    () => ({
-      times: samples.map(({ at }) => dateOf(at).getTime() / 1_000),
-      lines: [{ name: 'Blocks', values: samples.map(({ lag }) => lag) }],
-    }),
-    [samples],
-  )
-  if (samples.every(({ lag }) => lag === null)) return null
+const RATES: readonly [title: string, read: (sample: RateSample) => number | null][] = [
+  ['Blocks behind the head', it => it.lag],
+  ['Blocks per second', it => it.blocksPerSecond],
+  ['Events per second', it => it.eventsPerSecond],
+]
+
+const Rates = ({ samples }: { samples: readonly RateSample[] }) => {
+  const charts = useMemo(() => {
+    const times = samples.map(({ at }) => dateOf(at).getTime() / 1_000)
+    return RATES.flatMap(([title, read]) => {
+      const values = samples.map(read)
+      const known = values.filter(it => it !== null)
+      if (known.length < 2) return []
+      const label = `${title}: now ${formatSignificant(known.at(-1)!)}, at most ${formatSignificant(Math.max(...known))}`
+      return [{ label, series: { times, lines: [{ name: title, values }], hasGaps: true } }]
+    })
+  }, [samples])
   return (
-    <section class="card over-time" aria-label="Blocks behind the head">
-      <h2>Blocks behind the head</h2>
-      <Chart label="Blocks behind the head over time" series={series} />
-    </section>
+    <div class="dashboard">
+      {charts.map(it => (
+        <Chart key={it.series.lines[0]!.name} {...it} height={100} />
+      ))}
+    </div>
   )
 }
 

@@ -5,6 +5,7 @@ import {
   argumentInteger,
   argumentType,
   type ExecutionStep,
+  indexedIn,
   isAddress,
   isSameAddress,
   type MovedItem,
@@ -18,12 +19,18 @@ import {
 export interface Transfers {
   coins: readonly ExecutionStep[]
   tokens: readonly Movement[]
+  /** Events whose last argument is an id. */
+  indexed: ReturnType<typeof indexedIn>
 }
 
-export const transfersOf = (steps: readonly ExecutionStep[], events: readonly SearchHit[]): Transfers => {
-  const coins = steps.filter(moves)
-  const tokens = events.flatMap(event => movementOf(event) ?? [])
-  return { coins, tokens: [...tokens, ...events.flatMap(event => wrappedBy(event, coins, tokens) ?? [])] }
+export const transfersOf = (
+  steps: readonly ExecutionStep[],
+  events: readonly SearchHit[],
+  logs: readonly SearchHit[],
+): Transfers => {
+  const [coins, indexed] = [steps.filter(moves), indexedIn(logs)]
+  const tokens = events.flatMap(event => movementOf(event, indexed) ?? [])
+  return { coins, indexed, tokens: [...tokens, ...events.flatMap(event => wrappedBy(event, coins, tokens) ?? [])] }
 }
 
 /** Wrapped ether emits no Transfer; the ether that it took or gave shows what it minted or burned. */
@@ -59,7 +66,7 @@ export interface BalanceChange {
 }
 
 /** Net changes by address, in the order of first transfers. */
-export const balanceChanges = ({ coins, tokens }: Transfers): BalanceChange[] => {
+export const balanceChanges = ({ coins, tokens }: Pick<Transfers, 'coins' | 'tokens'>): BalanceChange[] => {
   const sums = new Map<string, { address: string; token: string | undefined; item: MovedItem; sum: bigint }>()
   const add = (address: string, token: string | undefined, item: MovedItem, sum: bigint) => {
     const key = `${address} ${token} ${item.id}`.toLowerCase()

@@ -192,25 +192,32 @@ export interface MovedItem {
 }
 
 /** Undefined if the arguments do not fit. */
-export const movementOf = ({ _source }: SearchHit): Movement | undefined => {
+export const movementOf = ({ _source }: SearchHit, indexed?: ReturnType<typeof indexedIn>): Movement | undefined => {
   const args = listAt(_source, 'args')
   const name = textAt(_source, 'event')
   const [from, to, last] = name === 'Transfer' ? args : args.slice(1)
   if (argumentType(from) !== 'address' || argumentType(to) !== 'address') return undefined
-  const items = name === 'Transfer' ? itemsOfTransfer(_source, args, last) : itemsOfMany(name, args)
+  const items =
+    name === 'Transfer' ? itemsOfTransfer(args, last, isItemId(_source, last, indexed)) : itemsOfMany(name, args)
   if (!items) return undefined
   return { token: textAt(_source, 'address') ?? '', from: argumentHex(from), to: argumentHex(to), items }
 }
 
-const itemsOfTransfer = (source: JsonObject, args: Json[], last: Json | undefined): MovedItem[] | undefined => {
+const itemsOfTransfer = (args: Json[], last: Json | undefined, isItem: boolean): MovedItem[] | undefined => {
   const units = argumentInteger(argumentType(last), argumentHex(last))
   if (units === undefined || args.length !== 3) return undefined
-  return [isItemId(source, last) ? { id: units } : { value: units }]
+  return [isItem ? { id: units } : { value: units }]
 }
 
-/** ERC-721 indexes the id as its third topic, so that no data is left. */
-export const isItemId = (event: JsonObject, last: Json | undefined): boolean =>
-  textAt(event, 'data') === '0x' || /id$/i.test(textAt(last, 'name') ?? '')
+/** Indices of logs with three indexed arguments: the last one of ERC-721 is an id, whatever its name. */
+export const indexedIn = (logs: readonly SearchHit[]): ReadonlySet<number | undefined> =>
+  new Set(
+    logs.flatMap(({ _source }) => (listAt(_source, 'topics').length === 4 ? [numberAt(_source, 'logIndex.num')] : [])),
+  )
+
+/** Where logs are not read, the name tells. */
+export const isItemId = (event: JsonObject, last: Json | undefined, indexed?: ReturnType<typeof indexedIn>): boolean =>
+  indexed?.has(numberAt(event, 'logIndex.num')) || /id$/i.test(textAt(last, 'name') ?? '')
 
 const itemsOfMany = (name: string | undefined, args: Json[]): MovedItem[] | undefined => {
   const [, , , id, value] = args

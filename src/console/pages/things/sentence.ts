@@ -176,7 +176,7 @@ const transfer = ({ to, method = '', sender, transfers: { coins, tokens } }: Rea
 /** From here on, an allowance is without a limit. */
 const UNLIMITED = 1n << 255n
 
-const approval = ({ to, sender, events, transfers: { coins, tokens } }: Read): Parts | undefined => {
+const approval = ({ to, sender, events, transfers: { coins, tokens, indexed } }: Read): Parts | undefined => {
   const [only] = events
   if (!only || events.length > 1 || coins.length + tokens.length > 0) return undefined
   const [name, token, args] = [
@@ -194,7 +194,8 @@ const approval = ({ to, sender, events, transfers: { coins, tokens } }: Read): P
       : tell`revoked the approval of ${by} for ${of}`
   const units = argumentInteger(argumentType(args[2]), last!)
   if (name !== 'Approval' || units === undefined) return undefined
-  if (isItemId(only._source, args[2])) return tell`allowed ${by} to transfer ${{ token, items: [{ id: units }] }}`
+  if (isItemId(only._source, args[2], indexed))
+    return tell`allowed ${by} to transfer ${{ token, items: [{ id: units }] }}`
   if (units === 0n) return tell`revoked the allowance of ${by} for ${of}`
   return tell`allowed ${by} to spend ${units >= UNLIMITED ? tell`any amount of ${of}` : { token, items: [{ value: units }] }}`
 }

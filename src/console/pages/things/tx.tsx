@@ -155,7 +155,7 @@ const TxContents = ({ tx }: { tx: SearchHit }) => {
   const { data, error, again } = useSearches(insideOf(tx._id, most))
   const [traces = [], calls = [], events = [], logs = []] = (data ?? []).map(hitsOf)
   const steps = stepsOf(tx._source, traces, calls)
-  const transfers = transfersOf(steps, events)
+  const transfers = transfersOf(steps, events, logs)
   const isCut = (data ?? []).some(({ hits }) => hits.total > most)
   const isTraced = traces.length > 0 || calls.length > 1
   /** Tab that waits for data. */

@@ -51,7 +51,8 @@ export const AddressLink = ({ value, ...rest }: AddressProps) => {
 
 const Named = ({ value, kind = 'address', bare = false, brief = bare }: AddressProps & { value: string }) => {
   const known = useKnown(value)
-  const name = known?.name ?? known?.symbol
+  const [short, long] = [known?.symbol, known?.name]
+  const name = bare ? (short ?? long) : (long ?? short)
   return (
     <>
       <Hash value={value} kind={kind} name={name} brief={brief} />
@@ -334,7 +335,7 @@ export const DOCUMENT_LISTS = {
   transfers: {
     label: 'Token transfers',
     kinds: ['event'],
-    fields: [...HEIGHT, 'address', 'event', 'args', 'data', 'logIndex'],
+    fields: [...HEIGHT, 'address', 'event', 'args', 'logIndex'],
     columns: [
       ...PLACE_COLUMNS,
       { title: 'From', width: '16ch', cell: ofMovement(it => <Party value={it.from} zero="minted" />) },
