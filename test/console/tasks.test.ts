@@ -72,7 +72,7 @@ describe('tasks of an analyst', { skip }, () => {
   /** The search for calls of a method, split by who sent them. */
   const seeCallers = async (page: Page, hand: ReturnType<typeof handOf>) => {
     await hand.jump('transfer', /^transfer method/)
-    await see(page, 'Understood as a query string.')
+    await see(page.locator('.legend'), /^call$/)
     await hand.click(page.getByRole('button', { name: 'Split by kind' }))
     await hand.click(page.getByRole('menuitemradio', { name: 'sender' }))
   }
