@@ -130,6 +130,8 @@ describe('tasks of an analyst', { skip }, () => {
 
   test('downloads a CSV', async t => {
     const page = await bench.enter(t)
+    // The browser saves it without asking where.
+    await page.evaluate(() => Object.defineProperty(window, 'showSaveFilePicker', { value: undefined }))
     const hand = handOf(page)
     await hand.click(page.getByRole('button', { name: 'More actions' }))
     await hand.click(item(page, 'Download'))

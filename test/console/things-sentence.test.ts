@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { SearchHit } from '../../src/console/api/wire.ts'
 import { balanceChanges, transfersOf } from '../../src/console/pages/things/flows.ts'
-import { indexedIn, movementOf, stepsOf } from '../../src/console/pages/things/read.ts'
+import { fullyIndexedLogs, movementOf, stepsOf } from '../../src/console/pages/things/read.ts'
 import { type SentencePart, sentenceOf } from '../../src/console/pages/things/sentence.ts'
 import { formatAmount, roundedUnits, shortHex } from '../../src/console/parts/format.ts'
 import { type Server, serve } from '../e2e/program.ts'
@@ -139,7 +139,7 @@ describe('sentences of transactions', () => {
     const moved = await hits('event', {
       bool: { filter: [{ term: { address: nft!._id } }, { term: { 'event.raw': 'Transfer' } }] },
     })
-    const indexed = indexedIn(await every('log'))
+    const indexed = fullyIndexedLogs(await every('log'))
     for (const event of moved) {
       const args = (event._source.args as { name: string }[]).map(it => ({ ...it, name: 'x' }))
       const renamed = { ...event, _source: { ...event._source, args } as never }

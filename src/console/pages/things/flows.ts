@@ -5,7 +5,7 @@ import {
   argumentInteger,
   argumentType,
   type ExecutionStep,
-  indexedIn,
+  fullyIndexedLogs,
   isAddress,
   isSameAddress,
   type MovedItem,
@@ -20,7 +20,7 @@ export interface Transfers {
   coins: readonly ExecutionStep[]
   tokens: readonly Movement[]
   /** Events whose last argument is an id. */
-  indexed: ReturnType<typeof indexedIn>
+  indexed: ReturnType<typeof fullyIndexedLogs>
 }
 
 export const transfersOf = (
@@ -28,7 +28,7 @@ export const transfersOf = (
   events: readonly SearchHit[],
   logs: readonly SearchHit[],
 ): Transfers => {
-  const [coins, indexed] = [steps.filter(moves), indexedIn(logs)]
+  const [coins, indexed] = [steps.filter(moves), fullyIndexedLogs(logs)]
   const tokens = events.flatMap(event => movementOf(event, indexed) ?? [])
   return { coins, indexed, tokens: [...tokens, ...events.flatMap(event => wrappedBy(event, coins, tokens) ?? [])] }
 }

@@ -192,7 +192,7 @@ export interface MovedItem {
 }
 
 /** Undefined if the arguments do not fit. */
-export const movementOf = ({ _source }: SearchHit, indexed?: ReturnType<typeof indexedIn>): Movement | undefined => {
+export const movementOf = ({ _source }: SearchHit, indexed?: ReturnType<typeof fullyIndexedLogs>): Movement | undefined => {
   const args = listAt(_source, 'args')
   const name = textAt(_source, 'event')
   const [from, to, last] = name === 'Transfer' ? args : args.slice(1)
@@ -210,13 +210,13 @@ const itemsOfTransfer = (args: Json[], last: Json | undefined, isItem: boolean):
 }
 
 /** Indices of logs with three indexed arguments: the last one of ERC-721 is an id, whatever its name. */
-export const indexedIn = (logs: readonly SearchHit[]): ReadonlySet<number | undefined> =>
+export const fullyIndexedLogs = (logs: readonly SearchHit[]): ReadonlySet<number | undefined> =>
   new Set(
     logs.flatMap(({ _source }) => (listAt(_source, 'topics').length === 4 ? [numberAt(_source, 'logIndex.num')] : [])),
   )
 
 /** Where logs are not read, the name tells. */
-export const isItemId = (event: JsonObject, last: Json | undefined, indexed?: ReturnType<typeof indexedIn>): boolean =>
+export const isItemId = (event: JsonObject, last: Json | undefined, indexed?: ReturnType<typeof fullyIndexedLogs>): boolean =>
   indexed?.has(numberAt(event, 'logIndex.num')) || /id$/i.test(textAt(last, 'name') ?? '')
 
 const itemsOfMany = (name: string | undefined, args: Json[]): MovedItem[] | undefined => {
