@@ -192,7 +192,10 @@ export interface MovedItem {
 }
 
 /** Undefined if the arguments do not fit. */
-export const movementOf = ({ _source }: SearchHit, indexed?: ReturnType<typeof fullyIndexedLogs>): Movement | undefined => {
+export const movementOf = (
+  { _source }: SearchHit,
+  indexed?: ReturnType<typeof fullyIndexedLogs>,
+): Movement | undefined => {
   const args = listAt(_source, 'args')
   const name = textAt(_source, 'event')
   const [from, to, last] = name === 'Transfer' ? args : args.slice(1)
@@ -216,7 +219,11 @@ export const fullyIndexedLogs = (logs: readonly SearchHit[]): ReadonlySet<number
   )
 
 /** Where logs are not read, the name tells. */
-export const isItemId = (event: JsonObject, last: Json | undefined, indexed?: ReturnType<typeof fullyIndexedLogs>): boolean =>
+export const isItemId = (
+  event: JsonObject,
+  last: Json | undefined,
+  indexed?: ReturnType<typeof fullyIndexedLogs>,
+): boolean =>
   indexed?.has(numberAt(event, 'logIndex.num')) || /id$/i.test(textAt(last, 'name') ?? '')
 
 const itemsOfMany = (name: string | undefined, args: Json[]): MovedItem[] | undefined => {
