@@ -223,8 +223,7 @@ export const isItemId = (
   event: JsonObject,
   last: Json | undefined,
   indexed?: ReturnType<typeof fullyIndexedLogs>,
-): boolean =>
-  indexed?.has(numberAt(event, 'logIndex.num')) || /id$/i.test(textAt(last, 'name') ?? '')
+): boolean => indexed?.has(numberAt(event, 'logIndex.num')) || /id$/i.test(textAt(last, 'name') ?? '')
 
 const itemsOfMany = (name: string | undefined, args: Json[]): MovedItem[] | undefined => {
   const [, , , id, value] = args
