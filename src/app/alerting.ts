@@ -7,6 +7,7 @@ import { failingOf, sayFailing } from '../delivery/failing-receivers.ts'
 import type { DestinationInfo } from '../delivery/ledger/listing.ts'
 import { messageHead, saidBy } from '../delivery/ledger/messages.ts'
 import type { DeliveryInfo, DeliveryRecord } from '../delivery/ledger/records.ts'
+import { createLinks, linkSettings } from '../delivery/links.ts'
 import { readSource } from '../delivery/payload.ts'
 import type { RuleSeries } from '../delivery/series.ts'
 import type { DeliveryThread } from '../delivery/service.ts'
@@ -43,6 +44,7 @@ interface AlertingOptions {
 export const createAlerting = (options: AlertingOptions): AlertingService => {
   const { config, networks, indexings, pool, delivery } = options
   const guard = createGuard(config.allowTarget)
+  const links = createLinks(linkSettings(config))
   const abis = createOwnAbis(config.data)
   const advice = remembering(({ input }) => warningsOf(input, config, abis))
 
@@ -116,7 +118,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
       }
       const messages = actionsOf(input).map((action, place) => ({
         ...{ action: place, type: action.type },
-        ...preview(action, message),
+        ...preview(action, message, links),
       }))
       return { entity: alert.entity, messages }
     },

@@ -3,6 +3,7 @@ import { type Accounts, openAccounts } from '../accounts/index.ts'
 import { createClusterStores } from '../cluster/stores.ts'
 import { createDefaultParameters } from '../config/chains.ts'
 import type { Config } from '../config/index.ts'
+import { linkSettings } from '../delivery/links.ts'
 import { type DeliveryThread, startDelivery } from '../delivery/service.ts'
 import { storedNetworks } from '../engine/files.ts'
 import { createApp } from '../http/app.ts'
@@ -212,6 +213,7 @@ const startDeliveries = (config: Config, log: Run['log']): DeliveryThread => {
       retries: deliveryRetries,
       timeoutMs: deliveryTimeout,
       keepMs: keepDeliveries,
+      links: linkSettings(config),
       limits: config.limits,
     },
     log,

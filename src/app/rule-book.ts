@@ -1,5 +1,6 @@
 import type { Config } from '../config/index.ts'
 import type { DeliveryStore } from '../delivery/ledger/store.ts'
+import { createLinks, linkSettings } from '../delivery/links.ts'
 import { ENDED, type Ended } from '../delivery/maintenance.ts'
 import type { TestResult } from '../delivery/sender.ts'
 import { createGuard } from '../delivery/ssrf-guard.ts'
@@ -9,6 +10,7 @@ import { silent } from '../lib/log.ts'
 import { systemClock } from '../lib/retry.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import { loadLists } from '../rules/followed-lists.ts'
+import { withoutKeys } from '../rules/hidden-keys.ts'
 import { networkOf, type RuleInput, type StoredRule } from '../rules/rule.ts'
 import { checkRule } from '../rules/schema.ts'
 import { checkRuleQuota, type NewRule, type Rules } from '../rules/store.ts'
@@ -228,7 +230,10 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
         import('../delivery/sender.ts'),
       ])
       const { allowTarget, smtp, mailFrom, deliveryTimeout } = config
-      const channels = createChannels({ allowed: allowTarget, smtp, mailFrom, timeoutMs: deliveryTimeout })
+      const channels = createChannels({
+        ...{ allowed: allowTarget, smtp, mailFrom, timeoutMs: deliveryTimeout },
+        links: createLinks(linkSettings(config)),
+      })
       const secrets = openSecrets(config.data, nativeOption(config.data))
       try {
         const sender = createSender({
@@ -248,4 +253,7 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
   }
 }
 
-const ruleForOwner = ({ id, enabled, startBlock, input }: StoredRule) => ({ ...input, id, enabled, startBlock })
+const ruleForOwner = ({ id, enabled, startBlock, input }: StoredRule) => ({
+  ...withoutKeys(input),
+  ...{ id, enabled, startBlock },
+})

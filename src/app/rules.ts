@@ -151,7 +151,10 @@ export const createRulesService = (
 
     /** Checks a rule as the HTTP API does. `idle`: why a valid rule would match nothing now. */
     check(value: unknown) {
-      const { rule, faults } = checkRule(value, { refusedHost: guard.refusedHost, abis, limits: config.limits })
+      const { rule, faults } = checkRule(value, {
+        ...{ refusedHost: guard.refusedHost, abis, limits: config.limits },
+        draft: true,
+      })
       if (!rule) return { faults }
       // Networks of the server are known only with both its data folder and its config file.
       const here = existsSync(data) && config.file !== undefined ? known() : undefined

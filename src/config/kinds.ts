@@ -240,6 +240,17 @@ const ipcUrl = (path: string): string => pathToFileURL(resolve(path)).href.repla
 
 export const httpUrl = url(['http:', 'https:'])
 
+/** The address of web pages, for links. */
+export const pageUrl: SettingKind<string> = {
+  schema: v.pipe(
+    v.string(),
+    v.check(text => /^https?:$/.test(URL.parse(text)?.protocol ?? '')),
+    v.transform(text => new URL(text).href.replace(/[?#].*$/, '').replace(/\/+$/, '')),
+  ),
+  takes: 'a URL that starts with http:// or https://',
+  placeholder: 'URL',
+}
+
 export const wsUrl = url(['ws:', 'wss:'])
 
 /** A mail server with what it takes to log in: `smtp://user:password@host:port`. */

@@ -56,6 +56,11 @@ export const SETTINGS = {
   indexers: setting(kinds.indexers, 'auto', 'Threads that decode blocks and build the index.'),
   limit: listSetting(kinds.limitKind, 'Sets one of the limits in docs/settings.md.'),
   allowTarget: listSetting(kinds.cidr, 'Private address range that alert webhooks may reach.'), // --allow-target
+  publicUrl: setting(
+    kinds.pageUrl,
+    undefined,
+    'URL at which people reach this server. Alerts have links to its console.',
+  ), // --public-url
   smtp: setting(
     kinds.smtpUrl,
     undefined,
@@ -105,6 +110,11 @@ export const NETWORK_SETTINGS = {
   rpc: listSetting(
     kinds.nodeUrl,
     'JSON-RPC endpoint of a node: an http, https, ws or wss URL, or the path of its IPC socket. Several share the work. In the file, it may be a table with url, rate, daily, month and costs.',
+  ),
+  explorer: setting(
+    kinds.pageUrl,
+    undefined,
+    'URL of an explorer of the chain, such as https://etherscan.io, for links in alerts to its tx, address and block pages.',
   ),
   ws: setting(
     kinds.wsUrl,

@@ -22,7 +22,7 @@ export interface HttpOptions {
 }
 
 interface HttpCall {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT'
   url: URL
   headers: Record<string, string>
   body?: string

@@ -21,7 +21,7 @@ export const select = (
   payload === undefined ? source : ((pickItems(withList(source, targetType), payload) ?? {}) as Record<string, unknown>)
 
 /** Rules of the original service step into the document from a list that had it as an element. */
-const withList = (source: SourceFields, targetType: TargetType | undefined): SourceFields => {
+export const withList = (source: SourceFields, targetType: TargetType | undefined): SourceFields => {
   const listedAs = targetType && MAPPING[TARGET_KINDS[targetType]].listedAs
   return listedAs === undefined ? source : { ...source, [listedAs]: source }
 }
@@ -81,7 +81,7 @@ const isArguments = (value: unknown): value is { name: unknown; pos: unknown; va
   )
 
 /** A value in several encodings: `{hex, num, scaled, type}` or `{num, raw, …}`. */
-const isEncoded = (value: unknown): value is SourceFields =>
+export const isEncoded = (value: unknown): value is SourceFields =>
   isPlainObject(value) &&
   (typeof value.raw === 'string' || (typeof value.hex === 'string' && typeof value.type === 'string'))
 
@@ -114,7 +114,7 @@ const join = (one: unknown, other: unknown): unknown => {
   return other
 }
 
-const followPath = (value: unknown, path: readonly string[]): unknown => {
+export const followPath = (value: unknown, path: readonly string[]): unknown => {
   for (const name of path) {
     if (value === undefined) return undefined
     value = memberAt(value, name)
@@ -132,7 +132,7 @@ const memberAt = (value: unknown, name: string): unknown => {
 }
 
 /** The exact integer; `num` has 64 bits only. */
-const encodedInteger = (value: SourceFields): string | undefined => {
+export const encodedInteger = (value: SourceFields): string | undefined => {
   if (typeof value.num === 'number' || isRawJSON(value.num))
     return isRawJSON(value.num) ? value.num.rawJSON : String(value.num)
   if (typeof value.raw === 'string') return HEX_QUANTITY.test(value.raw) ? String(BigInt(value.raw)) : undefined
@@ -164,7 +164,8 @@ const valueText = (value: unknown): string => {
   return stringOf(value) ?? scalarText(value.hex ?? value.raw)
 }
 
-const asToken = (value: unknown): string => {
+/** The value of a token, in decimal digits if it is a number. */
+export const asToken = (value: unknown): string => {
   if (value === undefined || value === null) return ''
   if (!isEncoded(value)) return scalarText(value)
   return encodedInteger(value) ?? stringOf(value) ?? scalarText(value.hex ?? value.raw)

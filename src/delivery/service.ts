@@ -9,6 +9,7 @@ import { isMemorySmall } from '../lib/system-limits.ts'
 import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { openDeliveries } from './ledger/store.ts'
+import { type LinkSettings, WITHOUT_LINKS } from './links.ts'
 import type { DeliveryData, FailingReceiver, FromDelivery, Questions, ToDelivery } from './thread-messages.ts'
 
 /** The thread that delivers, as the main thread sees it. */
@@ -26,12 +27,13 @@ export interface DeliveryOptions {
   data: string
   /** Current store file of each network. */
   stores(): ReadonlyMap<string, string>
-  settings: Omit<DeliveryData['settings'], 'smtp' | 'digestMs' | 'keepMs' | 'limits'> & {
+  settings: Omit<DeliveryData['settings'], 'smtp' | 'digestMs' | 'keepMs' | 'links' | 'limits'> & {
     smtp: Secret | undefined
     /** Time in ms during which emails of a rule are collected; 0 disables digests. */
     mailDigest: number
     /** Retention of settled deliveries; default 30 days. */
     keepMs?: number | undefined
+    links?: LinkSettings
     limits?: Limits
   }
   log: Log
@@ -48,7 +50,7 @@ const START_AFTER_MS = 250
 
 /** Starts the thread and restarts it after a fault; all its state is in its file. */
 export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) => {
-  const { smtp, mailDigest: digestMs, keepMs, limits = DEFAULT_LIMITS, ...others } = settings
+  const { smtp, mailDigest: digestMs, keepMs, links = WITHOUT_LINKS, limits = DEFAULT_LIMITS, ...others } = settings
   const waiting = new Map<number, { resolve(answer: unknown): void; reject(error: unknown): void }>()
   let ids = 0
   let stopping = false
@@ -70,7 +72,7 @@ export const startDelivery = ({ data, stores, settings, log }: DeliveryOptions) 
   const start = () => {
     const known = stores()
     told = storesKey(known)
-    const sent = { ...others, smtp: smtp?.reveal(), digestMs, keepMs, limits }
+    const sent = { ...others, smtp: smtp?.reveal(), digestMs, keepMs, links, limits }
     const options = { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
     const one = startWorker('delivery', { data, stores: known, settings: sent } satisfies DeliveryData, options)
     worker = one

@@ -7,6 +7,7 @@ import type { MetricSnapshot } from '../metrics/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import type { DeliveryPage, Destinations, PageFilter } from './ledger/listing.ts'
 import type { DeliveryInfo, DeliveryRecord, Failed, ListFilter, RedeliverFilter } from './ledger/records.ts'
+import type { LinkSettings } from './links.ts'
 import type { Ended } from './maintenance.ts'
 import type { TestResult } from './sender.ts'
 import type { AlertCountSeries, SeriesWanted } from './series.ts'
@@ -25,6 +26,7 @@ export interface DeliveryData {
     retries: readonly number[]
     timeoutMs: number
     keepMs: number | undefined
+    links: LinkSettings
     limits: Limits
   }
 }

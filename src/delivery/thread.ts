@@ -15,6 +15,7 @@ import { createChannels, receiverOfAction } from './channels/index.ts'
 import { createFailingReceivers, type Receiver } from './failing-receivers.ts'
 import { isPaused } from './ledger/alert-deliveries.ts'
 import { openDeliveries } from './ledger/store.ts'
+import { createLinks } from './links.ts'
 import { createWaitingMetrics } from './metrics.ts'
 import { createOutboxes } from './outbox-poller.ts'
 import { countAlerts } from './series.ts'
@@ -34,12 +35,13 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
   const secrets = openSecrets(data, nativeOption())
   const outboxes = createOutboxes(stores, native, log)
   const metrics = createMetrics()
-  const { smtp, mailFrom, retries, digestMs, keepMs, timeoutMs, allowTarget, limits } = settings
+  const { smtp, mailFrom, retries, digestMs, keepMs, timeoutMs, allowTarget, links, limits } = settings
   const channels = createChannels({
     allowed: allowTarget,
     smtp: smtp === undefined ? undefined : secret(smtp),
     mailFrom,
     timeoutMs,
+    links: createLinks(links),
     log,
   })
   const failingReceivers = createFailingReceivers(log)

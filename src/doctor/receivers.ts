@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls'
 import { ACCOUNTS_FILE } from '../accounts/file.ts'
 import type { Config } from '../config/index.ts'
 import { checkMailServer } from '../delivery/channels/email.ts'
+import { receiverOfAction } from '../delivery/channels/index.ts'
 import { createNameLookups } from '../delivery/dns.ts'
 import { explainFault, parseTarget } from '../delivery/http.ts'
 import { createGuard, type Guard } from '../delivery/ssrf-guard.ts'
@@ -38,8 +39,8 @@ export async function* checkWebhooks(config: Config, signal: AbortSignal): Async
 const targetsOf = (data: string): WebhookOrigin[] => {
   const found = new Map<string, WebhookOrigin>()
   for (const { id, input } of enabledRules(data))
-    for (const { parameters } of actionsOf(input)) {
-      const url = 'url' in parameters && parseTarget(parameters.url)
+    for (const action of actionsOf(input)) {
+      const url = parseTarget(receiverOfAction(action))
       if (!url) continue
       const target = found.get(url.origin) ?? { url, rules: new Set() }
       target.rules.add(id)

@@ -6,10 +6,15 @@ export interface Parameter {
   /** In forms. */
   label: string
   hint?: string
-  /** `addresses` are email addresses; a `name` is a short text. */
-  holds: 'url' | 'addresses' | 'text' | 'name'
+  /** `addresses` are email addresses; a `name` is a short text; a `key` is shown by no answer. */
+  holds: 'url' | 'addresses' | 'text' | 'name' | 'key'
   /** A URL whose path allows to send: only its origin is shown. */
   secret?: true
+  /** It may be left out. */
+  optional?: true
+  choices?: readonly string[]
+  /** What its text must match, and what that is in words. */
+  form?: readonly [pattern: RegExp, what: string]
 }
 
 const urlParameter = {
@@ -17,6 +22,13 @@ const urlParameter = {
   hint: 'A name in braces, such as {hash} or {blockNumber}, is replaced by the value of the document, in path and query.',
   holds: 'url',
 } as const
+
+/** Keys go into headers, URLs and JSON as they are. */
+const key = (label: string, what: string, pattern = /^[\w.:~+/=-]{8,500}$/) =>
+  ({ label, holds: 'key', form: [pattern, what] }) as const
+const choice = (label: string, choices: readonly string[]) =>
+  ({ label, holds: 'name', optional: true, choices }) as const
+const severity = choice('Severity, warning if empty', ['critical', 'error', 'warning', 'info'])
 
 export const CHANNELS = {
   'Webhook (GET)': { url: urlParameter },
@@ -27,6 +39,60 @@ export const CHANNELS = {
     text: { label: 'Text that begins each message', holds: 'text' },
     channel: { label: 'Channel', holds: 'name' },
     username: { label: 'Name of the sender', holds: 'name' },
+  },
+  PagerDuty: {
+    routingKey: key('Integration key of the service (Events API v2)', 'the integration key of a service'),
+    severity,
+    url: {
+      label: 'URL of the events API',
+      hint: 'Empty for https://events.pagerduty.com/v2/enqueue. Other services take the same events.',
+      ...{ holds: 'url', optional: true },
+    },
+  },
+  Alertmanager: {
+    url: { label: 'URL of Alertmanager, without /api/v2/alerts', holds: 'url' },
+    severity,
+    lasts: {
+      label: 'How long an alert is active',
+      hint: 'Such as 30m, 6h or 7d. Empty for one day.',
+      ...{ holds: 'name', optional: true, form: [/^[1-9]\d{0,4}[mhd]$/, 'a time such as "30m", "6h" or "7d"'] },
+    },
+  },
+  Telegram: {
+    token: key('Token of the bot', 'the token of a bot, such as 110201543:AAHdqTcvCH…', /^\d+:[\w-]{20,100}$/),
+    chat: {
+      label: 'Chat',
+      hint: 'Its id, such as -1001234567890, or the @name of a channel or group.',
+      ...{ holds: 'name', form: [/^(-?\d{1,20}|@\w{1,64})$/, 'the id of a chat, or its @name'] },
+    },
+    topic: {
+      label: 'Topic of the group',
+      ...{ holds: 'name', optional: true, form: [/^\d{1,15}$/, 'the id of a topic'] },
+    },
+    url: {
+      label: 'URL of the Bot API',
+      hint: 'Empty for https://api.telegram.org.',
+      ...{ holds: 'url', optional: true },
+    },
+  },
+  Discord: {
+    url: { label: 'URL of the webhook', holds: 'url', secret: true },
+    username: { label: 'Name of the sender', holds: 'name', optional: true },
+  },
+  Teams: { url: { label: 'URL of the workflow', holds: 'url', secret: true } },
+  ntfy: {
+    url: { label: 'URL of the topic', hint: 'Such as https://ntfy.sh/alerts.', holds: 'url', secret: true },
+    priority: choice('Priority', ['min', 'low', 'default', 'high', 'max']),
+    token: { ...key('Access token', 'an access token'), optional: true },
+  },
+  Matrix: {
+    url: { label: 'URL of the homeserver', holds: 'url' },
+    room: {
+      label: 'Id of the room',
+      hint: 'Such as !abc:example.org; its settings show it.',
+      ...{ holds: 'name', form: [/^![^\s/?#]{1,254}$/, 'the id of a room, such as !abc:example.org'] },
+    },
+    token: key('Access token of the sender', 'an access token'),
   },
 } as const satisfies Record<string, Record<string, Parameter>>
 
@@ -47,10 +113,11 @@ export const channelNamed = (name: unknown): ChannelType | undefined =>
 
 type ParameterValue<P extends Parameter> = P['holds'] extends 'addresses' ? string[] : string
 
-/** A receiver of each type has all of its parameters. */
+type ParametersOf<T, O extends keyof T = { [P in keyof T]: T[P] extends { optional: true } ? P : never }[keyof T]> = {
+  -readonly [P in Exclude<keyof T, O>]: ParameterValue<T[P] & Parameter>
+} & { -readonly [P in O]?: ParameterValue<T[P] & Parameter> }
+
+/** A receiver of each type has all of its parameters that are not optional. */
 export type AlertReceiver = {
-  [T in ChannelType]: {
-    type: T
-    parameters: { -readonly [P in keyof (typeof CHANNELS)[T]]: ParameterValue<(typeof CHANNELS)[T][P] & Parameter> }
-  }
+  [T in ChannelType]: { type: T; parameters: ParametersOf<(typeof CHANNELS)[T]> }
 }[ChannelType]

@@ -1,7 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { isRecord } from '../lib/arrays.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
+import { shortenText } from '../query/json.ts'
 import { CHANNEL_TYPES, CHANNELS, channelNamed, type Parameter } from './channels.ts'
+import { isHiddenKey } from './hidden-keys.ts'
 import {
   checkByteLength,
   checkFilled,
@@ -12,12 +14,15 @@ import {
   checkString,
   elementsUnlike,
   type InputPlace,
+  quotedList,
   reportExpected,
 } from './input.ts'
 
 export interface RuleOptions {
   /** Completes "the host is …" if nothing may be sent there. */
   refusedHost?: (hostname: string) => string | undefined
+  /** Nothing is stored or sent: keys may be as answers show them. */
+  draft?: boolean
 }
 
 /** A webhook's URL, which may have tokens such as `{transactionHash}`. */
@@ -125,22 +130,53 @@ const checkLimitedRecipients: ParameterCheck = (place, { limits }) => {
 
 const PARAMETER_CHECKS: Record<Parameter['holds'], ParameterCheck> = {
   ...{ url: checkLimitedUrl, addresses: checkLimitedRecipients },
-  ...{ text: checkLimitedText('ruleText'), name: checkLimitedText('ruleName') },
+  ...{ text: checkLimitedText('ruleText'), name: checkLimitedText('ruleName'), key: checkLimitedText('ruleName') },
 }
 
+const checkParameter = (place: InputPlace, { holds, optional, choices, form }: Parameter, options: AlertOptions) => {
+  const { value } = place
+  // Forms leave an empty text.
+  if (optional && (value === undefined || value === '')) return
+  if (choices) return checkOneOf(place, choices, 'one of')
+  if (holds === 'key' && isHiddenKey(value)) return options.draft || place.fault(hiddenKeyFault(place))
+  if (form && !(typeof value === 'string' && form[0].test(value))) {
+    // A key is not repeated in an answer.
+    if (holds === 'key') return place.fault(`${place.label} must be ${form[1]}.`)
+    return reportExpected(place, form[1])
+  }
+  return PARAMETER_CHECKS[holds](place, options)
+}
+
+const hiddenKeyFault = ({ label }: InputPlace) =>
+  `${label} is hidden as in an answer, and the rule has no such key for this type and URL: write the key itself.`
+
 const checkAction = (place: InputPlace, options: AlertOptions) => {
-  if (!checkObject(place, { what: 'an alert', known: ['type', 'parameters', 'payload'], tolerated: ['message'] }))
-    return
+  if (!checkObject(place, { what: 'an alert', known: ['type', 'parameters', 'payload', 'message'] })) return
   const written = place.member('type')
   const type = channelNamed(written.value) ?? checkOneOf(written, CHANNEL_TYPES, 'a type of receiver')
   const parameters = place.member('parameters')
   if (type !== undefined) {
     const known: Record<string, Parameter> = CHANNELS[type]
     if (checkObject(parameters, { what: `the parameters of "${written.value}"`, known: Object.keys(known) }))
-      for (const [name, { holds }] of Object.entries(known)) PARAMETER_CHECKS[holds](parameters.member(name), options)
+      for (const [name, parameter] of Object.entries(known)) checkParameter(parameters.member(name), parameter, options)
   } else if (!isRecord(parameters.value)) reportExpected(parameters, 'an object')
   checkOptional(place.member('payload'), it => checkPayload(it, options.limits))
-  checkOptional(place.member('message'), it => checkByteLength(it, 'ruleText', options.limits) && checkString(it))
+  checkOptional(place.member('message'), it => checkMessage(it, options.limits))
+}
+
+const checkMessage = (place: InputPlace, limits: Limits) => {
+  const text = checkByteLength(place, 'ruleText', limits) ? checkString(place) : undefined
+  for (const [token, , form, decimals] of text?.matchAll(MESSAGE_TOKEN) ?? []) {
+    if (form === undefined) continue
+    if (!MESSAGE_FORMS.some(it => it === form))
+      place.fault(
+        `${place.label} has ${shortenText(token)}, but no form of a value is ${JSON.stringify(shortenText(form))}: use ${quotedList(MESSAGE_FORMS, 'or')}.`,
+      )
+    else if (decimals !== undefined && (form !== 'units' || Number(decimals) > MAX_DECIMALS))
+      place.fault(
+        `${place.label} has ${shortenText(token)}: only "units" takes a number, of 0 to ${MAX_DECIMALS} decimals.`,
+      )
+  }
 }
 
 const checkPayload = (place: InputPlace, limits: Limits) => {
@@ -174,6 +210,13 @@ const checkPayloadItem = (place: InputPlace, level: 1 | 2 | 3, limits: Limits) =
 
 /** A token of a URL, such as `{transactionHash}`, `{args.value}` or, in rules of the original service, `{args#value}`. */
 export const URL_TOKEN: RegExp = /\{([\w$.#]+)\}/g
+
+/** A token of a message: `{args.to}`, `{args.to|short}` or `{args.value|units:6}`. */
+export const MESSAGE_TOKEN: RegExp = /\{([\w$.#]+)(?:\|(\w+)(?::(\d{1,3}))?)?\}/g
+export const MESSAGE_FORMS = ['units', 'short', 'explorer'] as const
+/** What tokens name beside the fields of the document. */
+export const MESSAGE_NAMES = ['$rule', '$network', '$state', '$block', '$alert', '$console', '$explorer'] as const
+const MAX_DECIMALS = 77
 
 /** The names that lead to the value of a token. */
 export const tokenPath = (token: string): string[] => token.split(/[.#]/)

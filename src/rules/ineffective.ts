@@ -3,7 +3,7 @@ import { MAPPING } from '../mapping/index.ts'
 import { shortenText } from '../query/json.ts'
 import { attributesOf, leadsToAttribute } from './attributes.ts'
 import { WITHOUT_BODY } from './channels.ts'
-import { tokenPath, URL_TOKEN } from './check-alerts.ts'
+import { MESSAGE_NAMES, MESSAGE_TOKEN, tokenPath, URL_TOKEN } from './check-alerts.ts'
 import { quotedList } from './input.ts'
 import { type PayloadItem, type RuleCondition, type RuleInput, TARGET_KINDS, type WrittenAction } from './rule.ts'
 import { OWN_PROPERTIES } from './schema.ts'
@@ -50,11 +50,12 @@ const ineffectiveParts = (rule: RuleInput, action: WrittenAction, path: string):
   const { type, parameters, payload, message } = action
   const names = namesWithout(rule, path)
   const warnings: string[] = []
-  if (message !== undefined)
-    warnings.push(`${path}.message has no effect: no message has such a text, except "text" in that of a chat.`)
-  if (payload !== undefined && WITHOUT_BODY.has(type))
-    warnings.push(`${path}.payload has no effect: a GET has no body. Put the values into the URL, as {name}.`)
-  if ('url' in parameters) {
+  for (const [name, value] of Object.entries({ message, payload }))
+    if (value !== undefined && WITHOUT_BODY.has(type))
+      warnings.push(`${path}.${name} has no effect: a GET has no body. Put the values into the URL, as {name}.`)
+  for (const token of new Set([...(message ?? '').matchAll(MESSAGE_TOKEN)].map(([, token]) => token!)))
+    if (!MESSAGE_NAMES.some(it => it === token)) names.look(tokenPath(token).join('.'), `the message of ${path}`)
+  if ('url' in parameters && parameters.url !== undefined) {
     const { url } = parameters
     for (const token of new Set([...url.matchAll(URL_TOKEN)].map(([, token]) => token!)))
       names.look(tokenPath(token).join('.'), `the URL of ${path}`)

@@ -4,6 +4,7 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import type { OwnAbis } from './argument-types.ts'
 import { checkAlerts, type RuleOptions } from './check-alerts.ts'
 import { checkConditions } from './check-conditions.ts'
+import { restoreKeys } from './hidden-keys.ts'
 import {
   checkBoolean,
   checkByteLength,
@@ -41,9 +42,10 @@ export interface RuleCheckOptions extends RuleOptions {
  * only the first unknown property, stops at a wrong discriminator and takes arrays for objects.
  */
 export const checkRule = (
-  value: unknown,
-  { refusedHost, limits = DEFAULT_LIMITS, before, abis = () => [], hasList }: RuleCheckOptions = {},
+  written: unknown,
+  { refusedHost, draft = false, limits = DEFAULT_LIMITS, before, abis = () => [], hasList }: RuleCheckOptions = {},
 ): RuleCheck => {
+  const value = before ? restoreKeys(written, before) : written
   const faults: RuleFault[] = []
   const rule = createInputPlace(value, faults, { label: 'The rule' })
   if (!isRecord(value)) {
@@ -65,7 +67,7 @@ export const checkRule = (
   checkByteLength(rule.member('name'), 'ruleName', limits)
   checkConfirmations(rule.member('maxConfirmationCount'))
   for (const name of NETWORK_PARTS) checkNetworkPart(rule.member(name))
-  checkConfig(rule.member('config'), { ...(refusedHost && { refusedHost }), limits, before, abis, hasList })
+  checkConfig(rule.member('config'), { ...(refusedHost && { refusedHost }), draft, limits, before, abis, hasList })
   checkOptional(rule.member('version'), checkInteger)
   checkOptional(rule.member('description'), place => {
     if (place.value !== null && typeof place.value !== 'string') reportExpected(place, 'a string or null')

@@ -295,7 +295,7 @@ const check = (action: StoredRule['input']['config']['alerts'][number], messages
     const { subject, text, html } = renderMail(action, messages)
     assert.ok(isPlain(subject) && text.split('\n').every(isPlain) && html.split('\n').every(isPlain))
     assert.ok(!html.includes('<script'))
-  } else {
+  } else if (action.type === 'Webhook (GET)' || action.type === 'Webhook (POST)') {
     const url = fillUrl(action.parameters.url, message.source)
     assert.ok(typeof url === 'string' || (url.host === 'example.org' && url.href.length < 16_000), String(url))
   }

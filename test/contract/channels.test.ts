@@ -8,11 +8,13 @@ import type { Action } from '../../src/rules/rule.ts'
 import { makeContext, makeMessage, openChannels } from '../support/delivery.ts'
 import { startMailServer } from '../support/mail.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { SERVICES } from '../support/services.ts'
 
 const MESSAGE = makeMessage()
 
 /** An action of each type, to the receiver at `url`; emails go to the SMTP server that the channel was made with. */
-const ACTIONS: Record<Action['type'], (url: string) => Action> = {
+const ACTIONS: Record<string, (url: string) => Action> = {
+  ...Object.fromEntries(Object.entries(SERVICES).map(([type, { action }]) => [type, action])),
   'Webhook (GET)': url => ({ type: 'Webhook (GET)', parameters: { url } }),
   'Webhook (POST)': url => ({ type: 'Webhook (POST)', parameters: { url } }),
   Chat: url => ({ type: 'Chat', parameters: { url, text: 'A whale', channel: '', username: '' } }),
@@ -43,21 +45,21 @@ for (const type of CHANNEL_TYPES)
       const channel = open(t, { smtp: mail.url })
       const types = ['alert.confirmed', 'alert.pending', 'alert.retracted', 'alert.test'] as const
       for (const it of types) {
-        const outcome = await channel.send(ACTIONS[type](receiver.url), [{ ...MESSAGE, type: it }], makeContext())
+        const outcome = await channel.send(ACTIONS[type]!(receiver.url), [{ ...MESSAGE, type: it }], makeContext())
         assert.equal(outcome.type, 'delivered', it)
       }
       assert.equal(isMail ? mail.mails.length : receiver.calls.length, types.length)
     })
 
     test('asks for another try where the receiver is away', async t => {
-      const outcome = await open(t).send(ACTIONS[type]('http://127.0.0.1:1/'), [MESSAGE], makeContext())
+      const outcome = await open(t).send(ACTIONS[type]!('http://127.0.0.1:1/'), [MESSAGE], makeContext())
       assert.equal(outcome.type, 'retry')
     })
 
     test('gives up one attempt at a receiver that hangs', async t => {
       const port = await startSilent(t)
       const channel = open(t, { smtp: `smtp://127.0.0.1:${port}`, timeoutMs: 300 })
-      const outcome = await channel.send(ACTIONS[type](`http://127.0.0.1:${port}/`), [MESSAGE], makeContext())
+      const outcome = await channel.send(ACTIONS[type]!(`http://127.0.0.1:${port}/`), [MESSAGE], makeContext())
       assert.equal(outcome.type, 'retry')
     })
 
@@ -66,7 +68,7 @@ for (const type of CHANNEL_TYPES)
       const channel = open(t, { smtp: `smtp://127.0.0.1:${port}` })
       const [stop, reason] = [new AbortController(), new Error('closing')]
       const sending = channel.send(
-        ACTIONS[type](`http://127.0.0.1:${port}/`),
+        ACTIONS[type]!(`http://127.0.0.1:${port}/`),
         [MESSAGE],
         makeContext({ signal: stop.signal }),
       )
@@ -75,7 +77,7 @@ for (const type of CHANNEL_TYPES)
     })
 
     test('shows no secret of its target', t => {
-      const action = ACTIONS[type]('https://user:hidden@hooks.x.test/alerts?key=hidden')
+      const action = ACTIONS[type]!('https://user:hidden@hooks.x.test/alerts?key=hidden')
       const channel = open(t, { smtp: 'smtp://user:hidden@mail.x.test' })
       assert.doesNotMatch(channel.shown(action) + channel.destination(action), /hidden/)
     })
@@ -84,13 +86,13 @@ for (const type of CHANNEL_TYPES)
       skip: isMail && 'the operator names the SMTP server: it may be inward',
     }, async t => {
       const receiver = await startReceiver(t)
-      const outcome = await open(t, { allowed: [] }).send(ACTIONS[type](receiver.url), [MESSAGE], makeContext())
+      const outcome = await open(t, { allowed: [] }).send(ACTIONS[type]!(receiver.url), [MESSAGE], makeContext())
       assert.equal(outcome.type, 'refused')
       assert.equal(receiver.calls.length, 0)
     })
 
     test('refuses a target that is no URL', { skip: isMail && 'its targets are addresses' }, async t => {
-      assert.equal((await open(t).send(ACTIONS[type]('ftp://x.test/'), [MESSAGE], makeContext())).type, 'refused')
+      assert.equal((await open(t).send(ACTIONS[type]!('ftp://x.test/'), [MESSAGE], makeContext())).type, 'refused')
     })
   })
 

@@ -6,6 +6,7 @@ import type { SMTPServerOptions } from 'smtp-server'
 import type { AlertMessage } from '../../src/delivery/channels/channel.ts'
 import { createEmail } from '../../src/delivery/channels/email.ts'
 import { renderMail } from '../../src/delivery/channels/mail.ts'
+import { NO_LINKS } from '../../src/delivery/links.ts'
 import { secret } from '../../src/lib/secret.ts'
 import type { Action } from '../../src/rules/rule.ts'
 import { makeContext, makeMessage } from '../support/delivery.ts'
@@ -52,7 +53,7 @@ const channel = (
   url: string | undefined,
   { mailFrom, timeoutMs }: { mailFrom: string | undefined; timeoutMs: number } = { mailFrom: FROM, timeoutMs: 5_000 },
 ) => {
-  const made = createEmail({ smtp: url === undefined ? undefined : secret(url), mailFrom, timeoutMs })
+  const made = createEmail({ smtp: url === undefined ? undefined : secret(url), mailFrom, timeoutMs, links: NO_LINKS })
   t.after(() => made.close())
   return made
 }

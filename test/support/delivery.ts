@@ -140,8 +140,9 @@ export const makeChannels = (
   const sent: Sent[] = []
   const channel = (combines: boolean): Channel => ({
     ...(combines && { combines }),
-    destination: ({ parameters }) => ('url' in parameters ? parameters.url : 'smtp://mail'),
-    shown: ({ parameters }) => ('url' in parameters ? new URL(parameters.url).host : parameters.recipients.join()),
+    destination: ({ parameters }) => ('url' in parameters && parameters.url) || 'smtp://mail',
+    shown: ({ parameters }) =>
+      'recipients' in parameters ? parameters.recipients.join() : new URL(parameters.url ?? 'http://default').host,
     async send(action, messages, context) {
       const one = { action, messages, context }
       sent.push(one)

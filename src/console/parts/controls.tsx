@@ -112,7 +112,7 @@ interface TextFieldProps extends FieldProps {
   value: string
   onInput(value: string): void
   onFocus?(): void
-  type?: 'text' | 'search'
+  type?: 'text' | 'search' | 'password'
   placeholder?: string
   /** Suggested values with meanings. */
   suggestions?: readonly Choice[] | undefined
@@ -140,6 +140,8 @@ export const TextField = ({
           {...control}
           {...{ type: type as 'text', value, onFocus, placeholder }}
           spellcheck={false}
+          // A key of a receiver is no password of this site.
+          autocomplete={type === 'password' ? 'new-password' : undefined}
           onInput={event => onInput(event.currentTarget.value)}
         />
       )

@@ -1,6 +1,7 @@
 import type { Secret } from '../../lib/secret.ts'
 import type { Action, Confirmations, TargetType } from '../../rules/rule.ts'
 import type { Http } from '../http.ts'
+import type { Links } from '../links.ts'
 
 /** Outcome of one attempt. `head`: start of the receiver's answer, a line of ≤ 1,000 characters. */
 export type SendOutcome =
@@ -10,7 +11,7 @@ export type SendOutcome =
   /** The receiver answered 410: the delivery is dead and its destination is disabled. */
   | { type: 'gone'; why: string; status: number; head: string }
   /** The action can never succeed, as without an SMTP server: the delivery is dead at once. */
-  | { type: 'refused'; why: string }
+  | { type: 'refused'; why: string; status?: number; head?: string }
 
 export type MessageType = 'alert.confirmed' | 'alert.pending' | 'alert.retracted' | 'alert.test'
 
@@ -30,12 +31,6 @@ export interface AlertMessage {
   /** Epoch milliseconds of the alert's change of state: the same for every attempt. */
   timestamp: number
 }
-
-/** Why an alert is pending, as the end of a sentence. */
-export const pendingNote = (confirmations: Confirmations): string =>
-  typeof confirmations === 'number'
-    ? `it does not have ${confirmations} confirmations yet`
-    : `its block is not ${confirmations} yet`
 
 export interface SendContext {
   /** The account of the delivery: accounts share no connections. */
@@ -66,12 +61,13 @@ export interface Channel<A extends Action = Action> {
 }
 
 export type ActionPreview =
-  | { method: 'GET' | 'POST'; url: string; body: object | null }
+  | { method: 'GET' | 'POST' | 'PUT'; url: string; body: object | null }
   | { to: string[]; subject: string; text: string }
   | { refused: string }
 
 export interface Transports {
   http: Http
+  links: Links
   /**
    * `smtp://user:password@host:port` (STARTTLS if offered) or `smtps://…`; the query has
    * nodemailer's options (`?tls.rejectUnauthorized=false`). Credentials are encrypted, except to
@@ -88,7 +84,7 @@ export interface Transports {
 export interface ChannelKind<A extends Action = Action> {
   receiver(action: A): string
   /** Sends nothing. URLs are shown in full, to their owner. */
-  preview(action: A, message: AlertMessage): ActionPreview
+  preview(action: A, message: AlertMessage, links: Links): ActionPreview
   open(transports: Transports): Channel<A>
 }
 

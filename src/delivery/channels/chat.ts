@@ -1,31 +1,32 @@
-import type { Action, Confirmations } from '../../rules/rule.ts'
+import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import { asLines, select } from '../payload.ts'
-import { chatValue, cutEscaped, plainLine, plainLines } from '../text.ts'
-import { type AlertMessage, type MessageType, pendingNote } from './channel.ts'
-import { byRequest, HIDDEN_SECRET } from './request.ts'
+import { type Links, NO_LINKS } from '../links.ts'
+import { chatValue, cutEscaped, cutText, escapeChat, plainLine, plainLines, withoutMentions } from '../text.ts'
+import type { AlertMessage } from './channel.ts'
+import { composeNotice, cutToFit, fitting, type Markup, MORE_FIELDS, moreFields, noticeOf } from './notice.ts'
+import { byRequest, NOT_HTTP, shownOrigin } from './request.ts'
 
 type Chat = Extract<Action, { type: 'Chat' }>
 
 /** Incoming webhooks of Slack, Mattermost, Rocket.Chat and Discord (path `/slack`). */
 export const chat = byRequest<Chat>({
-  /** The path is a secret. */
-  shown({ parameters }) {
-    const url = parseTarget(parameters.url)
-    return url ? `${url.origin}/${HIDDEN_SECRET}` : HIDDEN_SECRET
-  },
-  request(action, message) {
+  address: ({ parameters }) => parameters.url,
+  shown: shownOrigin,
+  request(action, message, links) {
     const url = parseTarget(action.parameters.url)
-    if (!url) return { refused: 'its URL is neither http nor https' }
-    return { method: 'POST', url, body: chatBody(action, message) }
+    if (!url) return NOT_HTTP
+    return { method: 'POST', url, body: chatBody(action, message, links) }
   },
 })
 
-export const chatBody = (action: Chat, message: AlertMessage) => {
+export const chatBody = (action: Chat, message: AlertMessage, links = NO_LINKS) => {
   const { url, channel, username } = action.parameters
   const names = { channel: plainLine(channel), username: plainLine(username) }
+  const host = parseTarget(url)?.hostname ?? ''
   return {
-    text: chatText(action, message, longestFor(url)),
+    text: chatText(action, message, links, DISCORD.test(host) ? 2_000 : 4_000),
+    // Slack shows them in place of the text, which remains in notifications.
+    ...(SLACK.test(host) && { blocks: blocksOf(action, message, links), unfurl_links: false, unfurl_media: false }),
     ...(names.channel !== '' && { channel: names.channel }),
     ...(names.username !== '' && { username: names.username }),
   }
@@ -35,39 +36,49 @@ export const chatBody = (action: Chat, message: AlertMessage) => {
  * The owner's text, then our lines, then as many fields as fit. Everything but the owner's text is
  * escaped or in code spans.
  */
-const chatText = ({ parameters, payload }: Chat, message: AlertMessage, longest: number): string => {
-  const { id, type, rule, targetType, network, entity, confirmations, source } = message
+const chatText = (action: Chat, message: AlertMessage, links: Links, longest: number): string => {
+  const { id, rule, targetType, network, entity } = message
+  const { note, message: said, fields, links: pages } = noticeOf(action, message, links)
   const tail = [
-    ...STATE_LINES[type](chatValue(id), confirmations).map(line => `*${line}*`),
+    ...(note === undefined ? [] : [`*Note: ${note}*`]),
     `Rule ${chatValue(rule.name)}: ${targetType} in block ${entity.blockNumber} of ${chatValue(network)}`,
     `${chatValue(entity._id)}, alert ${chatValue(id)}`,
+    ...pages.map(([name, url]) => `${name}: ${url}`),
   ]
-  const reserved = tail.join('\n').length + MORE
-  const lines = [cutEscaped(plainLines(parameters.text).trim(), longest - reserved), ...tail].filter(it => it !== '')
-  let room = longest - lines.join('\n').length - MORE
-  const fields = asLines(select(source, payload, targetType))
-  for (const [at, [name, value]] of fields.entries()) {
-    const line = `• ${chatValue(name)} ${chatValue(value)}`
-    room -= line.length + 1
-    if (room < 0) {
-      lines.push(`… and ${fields.length - at} more fields`)
-      break
-    }
-    lines.push(line)
-  }
-  return lines.join('\n')
+  const room = longest - tail.join('\n').length - MORE_FIELDS
+  const text = cutEscaped(plainLines(action.parameters.text).trim(), room)
+  const own = said === '' ? '' : plain(cutToFit(said, room - text.length - 2, it => plain(it).length))
+  const lines = [text, own, ...tail].filter(it => it !== '')
+  const rendered = fields.map(([name, value]) => field(name, value))
+  const taken = fitting(rendered, longest - lines.join('\n').length, MORE_FIELDS)
+  const left = fields.length - taken
+  return [...lines, ...rendered.slice(0, taken), ...(left > 0 ? [moreFields(left)] : [])].join('\n')
 }
 
-/** Lines for each state of an alert. */
-const STATE_LINES: Record<MessageType, (id: string, confirmations: Confirmations) => string[]> = {
-  'alert.confirmed': () => [],
-  'alert.pending': (_, confirmations) => [`Pending: ${pendingNote(confirmations)}`],
-  'alert.retracted': id => [`Retracted: alert ${id} no longer holds, because its block was reorganised away`],
-  'alert.test': () => ['Test: this message tests the rule'],
+/** Slack has no escape for its marks: a quote takes the place of the backtick, and no link is made. */
+const plain = (text: string): string =>
+  escapeChat(withoutMentions(text.replaceAll('`', "'").replaceAll('](', ']\u200b(')))
+const field = (name: string, value: string): string => `• ${chatValue(name)} ${chatValue(value)}`
+
+const MRKDWN: Markup = { plain, field, link: (name, url) => `<${escapeChat(url)}|${name}>`, size: text => text.length }
+
+/** Title and message are plain text, in which nothing is markup. */
+const blocksOf = (action: Chat, message: AlertMessage, links: Links): object[] => {
+  const notice = noticeOf(action, message, links)
+  const text = cutEscaped(plainLines(action.parameters.text).trim(), MAX_SECTION)
+  const section = (type: 'mrkdwn' | 'plain_text', content: string) =>
+    content === ''
+      ? []
+      : [{ type: 'section', text: { type, text: content, ...(type === 'plain_text' && { emoji: false }) } }]
+  return [
+    { type: 'header', text: { type: 'plain_text', text: cutText(notice.title, MAX_HEADER), emoji: false } },
+    ...section('mrkdwn', text),
+    ...section('plain_text', cutText(notice.message, MAX_SECTION)),
+    ...section('mrkdwn', composeNotice({ ...notice, message: '' }, MRKDWN, MAX_SECTION)),
+  ]
 }
 
-const longestFor = (url: string): number =>
-  /(^|\.)discord(app)?\.com$/.test(parseTarget(url)?.hostname ?? '') ? 2_000 : 4_000
-
-/** Reserved for the line about omitted fields. */
-const MORE = 40
+const SLACK = /^hooks\.slack(-gov)?\.com$/
+const DISCORD = /(^|\.)discord(app)?\.com$/
+const MAX_HEADER = 150
+const MAX_SECTION = 3_000

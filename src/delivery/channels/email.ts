@@ -14,8 +14,8 @@ type Email = Extract<Action, { type: 'Email' }>
 
 export const email: ChannelKind<Email> = {
   receiver: ({ parameters }) => parameters.recipients.map(plainLine).join(', '),
-  preview(action, message) {
-    const { subject, text } = renderMail(action, [message])
+  preview(action, message, links) {
+    const { subject, text } = renderMail(action, [message], links)
     return { to: action.parameters.recipients.map(it => plainLine(it).trim()), subject, text }
   },
   open: transports => createEmail(transports),
@@ -26,7 +26,7 @@ export const email: ChannelKind<Email> = {
  * restart; then all get the mail again, with the same `Message-ID`. Permanently rejected recipients
  * (550, 551, 553) are listed in the ledger; if no others remain, the delivery is refused.
  */
-export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'http'>) => {
+export const createEmail = ({ smtp, mailFrom, timeoutMs, links }: Omit<Transports, 'http'>) => {
   const server = smtp && URL.parse(smtp.reveal())
   /** One per account, so that slow recipients block no other account. */
   const transports = new Map<number, ReturnType<typeof openMailTransport>>()
@@ -61,7 +61,7 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs }: Omit<Transports, 'htt
       if (wanted.length === 0) return mailResult(had, bad.map(NO_ADDRESS))
 
       const mail: SendMailOptions & { signal?: AbortSignal } = {
-        ...renderMail(action, messages),
+        ...renderMail(action, messages, links),
         from: mailFrom,
         to: recipients.filter(it => EMAIL_ADDRESS.test(it)).map(address => ({ name: '', address })),
         envelope: { from: mailFrom, to: wanted },

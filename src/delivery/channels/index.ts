@@ -4,10 +4,18 @@ import { CHANNEL_TYPES } from '../../rules/channels.ts'
 import type { Action } from '../../rules/rule.ts'
 import type { Lookup } from '../dns.ts'
 import { createHttpTransport } from '../http.ts'
+import { type Links, NO_LINKS } from '../links.ts'
 import { createGuard } from '../ssrf-guard.ts'
+import { alertmanager } from './alertmanager.ts'
 import type { ActionPreview, AlertMessage, Channel, ChannelKind } from './channel.ts'
 import { chat } from './chat.ts'
+import { discord } from './discord.ts'
 import { email } from './email.ts'
+import { matrix } from './matrix.ts'
+import { ntfy } from './ntfy.ts'
+import { pagerduty } from './pagerduty.ts'
+import { teams } from './teams.ts'
+import { telegram } from './telegram.ts'
 import { webhook } from './webhook.ts'
 
 /** Parameters of each channel and their checks are in `rules/channels.ts`. */
@@ -16,12 +24,19 @@ const CHANNEL_KINDS = {
   'Webhook (POST)': webhook('POST'),
   Email: email,
   Chat: chat,
+  PagerDuty: pagerduty,
+  Alertmanager: alertmanager,
+  Telegram: telegram,
+  Discord: discord,
+  Teams: teams,
+  ntfy,
+  Matrix: matrix,
 } satisfies { [T in Action['type']]: ChannelKind<Extract<Action, { type: T }>> }
 
 const channelKind = ({ type }: Pick<Action, 'type'>) => CHANNEL_KINDS[type] as ChannelKind
 
-export const preview = (action: Action, message: AlertMessage): ActionPreview =>
-  channelKind(action).preview(action, message)
+export const preview = (action: Action, message: AlertMessage, links = NO_LINKS): ActionPreview =>
+  channelKind(action).preview(action, message, links)
 
 /** Identifies a receiver across rules: one host may have many. */
 export const receiverOfAction = (action: Action): string => channelKind(action).receiver(action)
@@ -34,14 +49,16 @@ interface ChannelOptions {
   mailFrom: string | undefined
   /** Timeout of one attempt. */
   timeoutMs?: number
+  links?: Links
   lookup?: Lookup
   log?: Log
 }
 
-export const createChannels = ({ allowed, smtp, mailFrom, timeoutMs = 20_000, lookup, log }: ChannelOptions) => {
+export const createChannels = (options: ChannelOptions) => {
+  const { allowed, smtp, mailFrom, timeoutMs = 20_000, links = NO_LINKS, lookup, log } = options
   const http = createHttpTransport({ guard: createGuard(allowed), timeoutMs, lookup, log })
   const channels = new Map(
-    CHANNEL_TYPES.map(type => [type, channelKind({ type }).open({ http, smtp, mailFrom, timeoutMs })]),
+    CHANNEL_TYPES.map(type => [type, channelKind({ type }).open({ http, links, smtp, mailFrom, timeoutMs })]),
   )
   return {
     of: ({ type }: Pick<Action, 'type'>): Channel => channels.get(type)!,

@@ -1,11 +1,12 @@
-import type { Action, Confirmations } from '../../rules/rule.ts'
-import { asLines, select } from '../payload.ts'
+import type { Action } from '../../rules/rule.ts'
+import { type Links, NO_LINKS } from '../links.ts'
 import { cutText, escapeHtml, MAX_SHOWN_VALUE, plainLine } from '../text.ts'
-import { type AlertMessage, type MessageType, pendingNote } from './channel.ts'
+import type { AlertMessage, MessageType } from './channel.ts'
+import { noticeOf, STATES } from './notice.ts'
 
 /** Subject and bodies of a mail about one rule, with no line breaks that could break headers. */
-export const renderMail = (action: Action, messages: readonly AlertMessage[]) => {
-  const shown = messages.slice(0, MAX_SHOWN).map(message => part(action, message))
+export const renderMail = (action: Action, messages: readonly AlertMessage[], links = NO_LINKS) => {
+  const shown = messages.slice(0, MAX_SHOWN).map(message => part(action, message, links))
   const rule = shortLine(messages[0]!.rule.name)
   const subject = `${subjectOf(messages)}: ${cutText(rule, MAX_RULE_NAME)}`
   const more = messages.length > shown.length ? `… and ${messages.length - shown.length} more alerts.` : ''
@@ -14,7 +15,9 @@ export const renderMail = (action: Action, messages: readonly AlertMessage[]) =>
     subject,
     text: [
       intro,
-      ...shown.map(({ title, rows }) => [title, ...rows.map(([name, value]) => `  ${name}: ${value}`)].join('\n')),
+      ...shown.map(({ title, said, rows }) =>
+        [title, ...said, ...rows.map(([name, value]) => `  ${name}: ${value}`)].join('\n'),
+      ),
       ...(more === '' ? [] : [more]),
       '',
     ].join('\n\n'),
@@ -22,8 +25,8 @@ export const renderMail = (action: Action, messages: readonly AlertMessage[]) =>
       '<!doctype html><html><body style="font-family: sans-serif">',
       `<p>${escapeHtml(intro)}</p>`,
       ...shown.map(
-        ({ title, rows }) =>
-          `<h3>${escapeHtml(title)}</h3>\n<table>${rows
+        ({ title, said, rows }) =>
+          `<h3>${escapeHtml(title)}</h3>\n${said.length === 0 ? '' : `<p>${said.map(escapeHtml).join('<br>')}</p>\n`}<table>${rows
             .map(
               ([name, value]) =>
                 `<tr><th align="left" valign="top">${escapeHtml(name)}</th><td style="word-break: break-all">${escapeHtml(value)}</td></tr>`,
@@ -39,50 +42,38 @@ export const renderMail = (action: Action, messages: readonly AlertMessage[]) =>
 
 /** `Alert`, `Retracted alert`, `3 alerts`, `3 alerts, 1 retracted`. */
 const subjectOf = (messages: readonly AlertMessage[]): string => {
-  if (messages.length === 1) return LABEL[messages[0]!.type]
-  const others = OTHER_TYPES.flatMap(([type, word]) => {
+  if (messages.length === 1) return STATES[messages[0]!.type].label
+  const others = OTHER_TYPES.flatMap(type => {
     const count = messages.filter(it => it.type === type).length
-    return count === 0 ? [] : [`${count} ${word}`]
+    return count === 0 ? [] : [`${count} ${STATES[type].plural}`]
   })
   return [`${messages.length} alerts`, ...others].join(', ')
 }
 
-const part = (action: Action, message: AlertMessage) => {
-  const { type, id, timestamp, targetType, entity, confirmations, source } = message
-  const fields = asLines(select(source, action.payload, targetType))
+const part = (action: Action, message: AlertMessage, links: Links) => {
+  const { type, id, timestamp, targetType, entity } = message
+  const { note, message: said, fields, links: pages } = noticeOf(action, message, links)
   const rows: [string, string][] = [
     ['entity', entity._id],
     ['alert', id],
     ['since', new Date(timestamp).toISOString()],
-    ...(type === 'alert.confirmed' ? [] : [['note', NOTE[type](confirmations)] as [string, string]]),
+    ...(note === undefined ? [] : [['note', note] satisfies [string, string]]),
     ...fields.slice(0, MAX_FIELDS),
     ...(fields.length > MAX_FIELDS ? [['…', `and ${fields.length - MAX_FIELDS} more fields`] as [string, string]] : []),
   ]
   return {
-    title: `${LABEL[type]}: ${targetType} in block ${entity.blockNumber}`,
-    rows: rows.map(([name, value]): [string, string] => [shortLine(name), shortLine(value)]),
+    title: `${STATES[type].label}: ${targetType} in block ${entity.blockNumber}`,
+    said: said === '' ? [] : cutText(said, MAX_SAID).split('\n'),
+    rows: [...rows.map(([name, value]): [string, string] => [shortLine(name), shortLine(value)]), ...pages],
   }
 }
 
 const shortLine = (text: string): string => cutText(plainLine(text), MAX_SHOWN_VALUE)
 
-const LABEL: Record<MessageType, string> = {
-  'alert.confirmed': 'Alert',
-  'alert.pending': 'Pending alert',
-  'alert.retracted': 'Retracted alert',
-  'alert.test': 'Test alert',
-}
-const NOTE: Record<Exclude<MessageType, 'alert.confirmed'>, (confirmations: Confirmations) => string> = {
-  'alert.pending': pendingNote,
-  'alert.retracted': () => 'this alert no longer holds, because its block was reorganised away',
-  'alert.test': () => 'this message tests the rule',
-}
-const OTHER_TYPES: [MessageType, string][] = [
-  ['alert.pending', 'pending'],
-  ['alert.retracted', 'retracted'],
-  ['alert.test', 'tests'],
-]
+const OTHER_TYPES = (Object.keys(STATES) as MessageType[]).filter(type => type !== 'alert.confirmed')
 /** Alerts that a digest shows in full. */
 const MAX_SHOWN = 100
 const MAX_FIELDS = 100
+/** Of the rule's message, in UTF-16 units. */
+const MAX_SAID = 4_000
 const MAX_RULE_NAME = 120

@@ -1,43 +1,104 @@
 import { createHash } from 'node:crypto'
+import { isRecord } from '../../lib/arrays.ts'
+import { parseRetryAfter } from '../../lib/retry.ts'
+import { keysOf } from '../../rules/hidden-keys.ts'
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { AlertMessage, ChannelKind, SendContext } from './channel.ts'
-
-type ToUrl = Extract<Action, { parameters: { url: string } }>
+import type { Links } from '../links.ts'
+import type { AlertMessage, ChannelKind, SendContext, SendOutcome } from './channel.ts'
 
 /** The request for a message, or why there is none. */
-export type Request = { method: 'GET' | 'POST'; url: URL; body: object | null } | { refused: string }
+export type Request =
+  | { method: 'GET' | 'POST' | 'PUT'; url: URL; body: object | null; headers?: Record<string, string> }
+  | { refused: string }
 
-/** A channel that sends each message as one HTTP request to the action's URL. */
-export const byRequest = <A extends ToUrl>({
+/** What the answer of a service says beyond its status. */
+export interface AnswerMeaning {
+  /** Its own words for why. */
+  reason?: string
+  /** Seconds that it asks to wait. */
+  retryAfter?: number
+  /** No further try can succeed. */
+  permanent?: boolean
+}
+
+type Failure = Extract<SendOutcome, { type: 'retry' }>
+
+interface RequestKind<A extends Action> {
+  /** URL that identifies the receiver, secrets included; its origin is where messages go. */
+  address(action: A): string
+  shown(action: A): string
+  request(action: A, message: AlertMessage, links: Links): Request
+  headers?(message: AlertMessage, body: string, context: SendContext): Record<string, string>
+  /** Reads a refusal, whose body is undefined if it is no JSON object. */
+  meaning?(status: number, body: Record<string, unknown> | undefined): AnswerMeaning
+}
+
+/** A channel that sends each message as one HTTP request. */
+export const byRequest = <A extends Action>({
+  address,
   shown,
   request,
   headers = () => ({}),
-}: {
-  shown(action: A): string
-  request(action: A, message: AlertMessage): Request
-  headers?(message: AlertMessage, body: string, context: SendContext): Record<string, string>
-}): ChannelKind<A> => ({
-  receiver: ({ parameters }) => destinationOf(parameters.url),
+  meaning,
+}: RequestKind<A>): ChannelKind<A> => ({
+  receiver: action => destinationOf(address(action)),
 
-  preview(action, message) {
-    const made = request(action, message)
-    return 'refused' in made ? made : { ...made, url: made.url.href }
+  preview(action, message, links) {
+    const made = request(action, message, links)
+    if ('refused' in made) return made
+    const { method, url, body } = made
+    const shown = { method, url: url.href, body }
+    // Exact numbers do not survive the way through JSON.
+    return keysOf(action).length === 0 ? shown : JSON.parse(hideKeys(action, JSON.stringify(shown)))
   },
 
-  open: ({ http }) => ({
-    destination: ({ parameters }) => destinationOf(parameters.url),
+  open: ({ http, links }) => ({
+    destination: action => destinationOf(address(action)),
     shown,
     async send(action, [message], context) {
-      const made = request(action, message!)
+      const made = request(action, message!, links)
       if ('refused' in made) return { type: 'refused', why: made.refused }
       const { method, url } = made
       const body = made.body === null ? '' : JSON.stringify(made.body)
-      const own = { 'content-type': 'application/json', ...headers(message!, body, context) }
-      return http.attempt({ method, url, headers: own, ...(made.body !== null && { body }) }, context)
+      const own = { 'content-type': 'application/json', ...made.headers, ...headers(message!, body, context) }
+      const outcome = await http.attempt({ method, url, headers: own, ...(made.body !== null && { body }) }, context)
+      const meant = outcome.type === 'retry' && meaning ? explain(outcome, meaning, context.now) : outcome
+      return 'head' in meant ? { ...meant, head: hideKeys(action, meant.head) } : meant
     },
   }),
 })
+
+const explain = (outcome: Failure, meaning: NonNullable<RequestKind<Action>['meaning']>, now: number): SendOutcome => {
+  const { status, head, why } = outcome
+  if (status === null) return outcome
+  const { reason, retryAfter, permanent } = meaning(status, jsonOf(head))
+  const said = reason === undefined ? why : `${why}: ${reason}`
+  if (permanent) return { type: 'refused', why: said, status, head }
+  // A service may send both, and the header may be that of a proxy.
+  const asked = parseRetryAfter(retryAfter === undefined ? undefined : String(retryAfter), now) ?? 0
+  const retryAfterMs = Math.ceil(Math.max(asked, outcome.retryAfterMs ?? 0))
+  return { ...outcome, why: said, ...(retryAfterMs > 0 && { retryAfterMs }) }
+}
+
+const jsonOf = (head: string): Record<string, unknown> | undefined => {
+  try {
+    const body = JSON.parse(head) as unknown
+    return isRecord(body) ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A member of an answer that must be a number, or a text. */
+export const numberIn = (body: unknown, name: string): number | undefined =>
+  isRecord(body) && typeof body[name] === 'number' ? body[name] : undefined
+export const textIn = (body: unknown, name: string): string | undefined =>
+  isRecord(body) && typeof body[name] === 'string' ? body[name] : undefined
+
+/** A preview or an answer may repeat the keys of the action. */
+const hideKeys = (action: Action, text: string): string =>
+  keysOf(action).reduce((rest, [, key]) => rest.replaceAll(key, HIDDEN_SECRET), text)
 
 /**
  * The target's origin with a hash of the whole URL: one host (Slack, Discord) has many receivers,
@@ -50,3 +111,19 @@ const destinationOf = (template: string): string => {
 }
 
 export const HIDDEN_SECRET = '[secret]'
+
+/** A URL whose path is a secret. */
+export const shownOrigin = ({ parameters }: { parameters: { url: string } }): string => {
+  const url = parseTarget(parameters.url)
+  return url ? `${url.origin}/${HIDDEN_SECRET}` : HIDDEN_SECRET
+}
+
+export const NOT_HTTP = { refused: 'its URL is neither http nor https' }
+
+/** An endpoint below the URL of a service, which may have a path and credentials of its own. */
+export const endpointOf = (base: string, path: string): URL | undefined => {
+  const url = parseTarget(base)
+  if (!url) return undefined
+  url.pathname = url.pathname.replace(/\/*$/, path)
+  return url
+}

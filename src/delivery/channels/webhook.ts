@@ -1,9 +1,12 @@
 import { URL_TOKEN } from '../../rules/check-alerts.ts'
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
+import type { Links } from '../links.ts'
+import { fillMessage } from '../message-text.ts'
 import { fillUrl, select } from '../payload.ts'
 import { sign } from '../webhook-signature.ts'
 import type { AlertMessage } from './channel.ts'
+import { STATES } from './notice.ts'
 import { byRequest, HIDDEN_SECRET } from './request.ts'
 
 type Webhook = Extract<Action, { type: 'Webhook (GET)' | 'Webhook (POST)' }>
@@ -14,11 +17,13 @@ type Webhook = Extract<Action, { type: 'Webhook (GET)' | 'Webhook (POST)' }>
  */
 export const webhook = (method: 'GET' | 'POST') =>
   byRequest<Webhook>({
+    address: ({ parameters }) => parameters.url,
     shown: ({ parameters }) => shownUrl(parameters.url),
-    request({ parameters, payload }, message) {
+    request(action, message, links) {
+      const { parameters } = action
       const url = fillUrl(parameters.url, message.source, message.targetType)
       if (typeof url === 'string') return { refused: url }
-      return { method, url, body: method === 'POST' ? webhookBody(message, payload) : null }
+      return { method, url, body: method === 'POST' ? webhookBody(action, message, links) : null }
     },
     headers({ id, type }, body, { secrets, now }) {
       const seconds = Math.floor(now / 1000)
@@ -32,8 +37,10 @@ export const webhook = (method: 'GET' | 'POST') =>
   })
 
 const webhookBody = (
-  { id, type, timestamp, rule, network, targetType, confirmations, entity, source }: AlertMessage,
-  payload: Action['payload'],
+  { payload, message: template }: Webhook,
+  message: AlertMessage,
+  links: Links,
+  { id, type, timestamp, rule, network, targetType, confirmations, entity, source } = message,
 ) => ({
   id,
   type,
@@ -43,6 +50,7 @@ const webhookBody = (
   targetType,
   confirmations,
   entity: { _id: entity._id, _type: entity._type },
+  ...(template !== undefined && { message: fillMessage(template, message, STATES[type].label, links) }),
   payload: select(source, payload, targetType),
 })
 

@@ -81,7 +81,7 @@ export const createOutcomes = (db: Db) => {
       outcome: outcome.type,
       status: outcomeStatus(outcome),
       error: outcomeError(outcome),
-      head: 'head' in outcome ? outcome.head : null,
+      head: ('head' in outcome ? outcome.head : null) ?? null,
       nextAt,
       combined: ids.length,
     })
@@ -173,7 +173,7 @@ export const createOutcomes = (db: Db) => {
 }
 
 export const outcomeStatus = (outcome: DeliveryAttempt['outcome']): number | null =>
-  'status' in outcome ? outcome.status : null
+  ('status' in outcome ? outcome.status : null) ?? null
 
 export const outcomeError = (outcome: DeliveryAttempt['outcome']): string | null =>
   'why' in outcome
@@ -185,5 +185,5 @@ export const outcomeError = (outcome: DeliveryAttempt['outcome']): string | null
 /** A URL with tokens differs per alert: its 410 says nothing about others. */
 const hasTokens = (action: string): boolean => {
   const { parameters } = JSON.parse(action) as Action
-  return 'url' in parameters && parameters.url.search(URL_TOKEN) >= 0
+  return 'url' in parameters && (parameters.url?.search(URL_TOKEN) ?? -1) >= 0
 }

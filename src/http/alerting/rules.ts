@@ -2,6 +2,7 @@ import { messageOf, refuse } from '../../lib/errors.ts'
 import { filledLines } from '../../lib/lines.ts'
 import { createPauses, createYield, LOOP_PIECE_MS, mapInTurns } from '../../lib/scheduling/event-loop.ts'
 import { overLimit } from '../../limits/index.ts'
+import { withoutKeys } from '../../rules/hidden-keys.ts'
 import { faultInList, MAX_FAULTS } from '../../rules/input.ts'
 import type { RuleInput, StoredRule } from '../../rules/rule.ts'
 import { checkRule, type RuleFault } from '../../rules/schema.ts'
@@ -252,7 +253,7 @@ const ruleAnswer = async (service: AlertingService, rule: StoredRule): Promise<o
 
 const ruleWithCounts = (service: AlertingService, rule: StoredRule, counts: ReadonlyMap<number, number>): object => ({
   id: rule.id,
-  ...rule.input,
+  ...withoutKeys(rule.input),
   enabled: rule.enabled,
   startBlock: rule.startBlock,
   createdAt: new Date(rule.createdAt).toISOString(),

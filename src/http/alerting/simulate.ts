@@ -24,6 +24,7 @@ export const simulateRoute = ruleRoute(
         abis: service.abis,
         hasList: hasListOf(rules, c.get('account').id),
         limits,
+        draft: true,
       })
       if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
       const { rule: input } = checked
@@ -88,6 +89,7 @@ export const previewTestRoute = ruleRoute(
         abis: service.abis,
         hasList: hasListOf(rules, c.get('account').id),
         limits,
+        draft: true,
       })
       if (!checked.rule || faults.length > 0) return invalid([...checked.faults, ...faults])
       const { rule: input } = checked

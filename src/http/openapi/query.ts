@@ -119,17 +119,30 @@ const HELD_SCHEMAS: Record<Parameter['holds'], Schema> = {
   addresses: listSchema(stringSchema),
   text: stringSchema,
   name: stringSchema,
+  key: { ...stringSchema, description: 'Answers show `[secret …]` in its place, which a change may send back.' },
 }
+
+const parameterSchema = ({ holds, choices, form }: Parameter): Schema => ({
+  ...HELD_SCHEMAS[holds],
+  ...(choices && { enum: choices }),
+  // A key may also be as an answer shows it.
+  ...(form && holds !== 'key' && { pattern: form[0].source }),
+})
 
 const channelAliasesOf = (type: string): string[] =>
   Object.entries(CHANNEL_ALIASES).flatMap(([alias, meant]) => (meant === type ? [alias] : []))
 
-/** Each with its parameters, all of which it must have. */
+/** Each with its parameters, all of which it must have that are not optional. */
 const action: Schema = {
   oneOf: Object.entries<Record<string, Parameter>>(CHANNELS).map(([type, parameters]) => {
-    const held = Object.entries(parameters).map(([name, { holds }]) => [name, HELD_SCHEMAS[holds]])
+    const held = (optional: boolean) =>
+      Object.fromEntries(
+        Object.entries(parameters).flatMap(([name, parameter]) =>
+          (parameter.optional ?? false) === optional ? [[name, parameterSchema(parameter)]] : [],
+        ),
+      )
     return closedSchema(
-      { type: { enum: [type, ...channelAliasesOf(type)] }, parameters: closedSchema(Object.fromEntries(held)) },
+      { type: { enum: [type, ...channelAliasesOf(type)] }, parameters: closedSchema(held(false), held(true)) },
       { payload: listSchema(schemaRef('PayloadField')), message: stringSchema },
     )
   }),

@@ -8,6 +8,7 @@ import { isRecord } from '../../../lib/arrays.ts'
 import { ChainsieveError, messageOf, refuse } from '../../../lib/errors.ts'
 import { collectAtMost, readAtMost } from '../../../lib/files.ts'
 import { type Limits, overLimit } from '../../../limits/index.ts'
+import { withoutKeys } from '../../../rules/hidden-keys.ts'
 import { findIneffective } from '../../../rules/ineffective.ts'
 import { faultInList } from '../../../rules/input.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
@@ -274,7 +275,7 @@ const planSteps = (known: readonly ShownRule[], wanted: readonly FileRule[], pru
       )
     if (!before) return { to: 'create', name: rule.name, rule }
     const { id, name } = before
-    const changes = differences(asWritten(before, rule), { ...rule })
+    const changes = differences(asWritten(before, rule), { ...withoutKeys(rule) })
     return changes.length === 0 ? { to: 'nothing', id, name } : { to: 'update', id, name, rule, changes }
   })
   const names = new Set(wanted.map(({ rule }) => rule.name))

@@ -206,7 +206,7 @@ export const rulesTestCommand = command({
   name: 'rules test',
   usage: 'ID|NAME [--document ID] [--account NAME]',
   summary: 'Sends each alert of a rule once, marked as a test. Exit code 1 if a receiver did not accept it.',
-  settings: [...BOOK, 'allowTarget', 'smtp', 'mailFrom', 'deliveryTimeout', 'queryDeadline', 'limit'],
+  settings: [...BOOK, 'allowTarget', 'publicUrl', 'smtp', 'mailFrom', 'deliveryTimeout', 'queryDeadline', 'limit'],
   options: {
     ...ACCOUNT,
     document: setting(

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { Parameter } from '../../../rules/channels.ts'
 import { useAsk, useGet } from '../../api/ask.ts'
 import { searchDocuments } from '../../api/client.ts'
 import {
@@ -23,6 +24,7 @@ import {
   emptyAction,
   type FaultAt,
   firstCondition,
+  hasBody,
   MOST_LEVELS,
   membersFor,
   payloadOf,
@@ -183,18 +185,24 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
         />
         <IconButton icon="close" label={`Remove ${label}`} onClick={onRemove} />
       </div>
-      {receiverParameters(type).map(([name, { holds, ...about }]) => {
-        const value = valueAt(action, `parameters.${name}`)
-        const error = faultAt(`${path}.parameters.${name}`, { inside: holds === 'addresses' })
-        const set = (next: Json) =>
-          onChange(withMember(action, 'parameters', withMember(action.parameters, name, next)))
-        const field = { label: about.label, hint: about.hint, error }
-        return holds === 'addresses' ? (
-          <LinesField key={name} {...field} value={value} onChange={set} />
-        ) : (
-          <TextField key={name} {...field} value={typeof value === 'string' ? value : ''} onInput={set} />
-        )
-      })}
+      {receiverParameters(type).map(([name, parameter]) => (
+        <ParameterField
+          key={name}
+          parameter={parameter}
+          value={valueAt(action, `parameters.${name}`)}
+          error={faultAt(`${path}.parameters.${name}`, { inside: parameter.holds === 'addresses' })}
+          onChange={next => onChange(withMember(action, 'parameters', withMember(action.parameters, name, next)))}
+        />
+      ))}
+      {(hasBody(type) || action.message !== undefined) && (
+        <TextField
+          label="Message (optional)"
+          hint="{args.to|short}, {args.value|units} and {transactionHash|explorer} are replaced by values of the document."
+          error={faultAt(`${path}.message`)}
+          value={textAt(action, 'message') ?? ''}
+          onInput={value => onChange(withMember(action, 'message', value === '' ? undefined : value))}
+        />
+      )}
       <p class="line payload-line">
         <span class="dim">
           {chosen.length === 0
@@ -211,6 +219,26 @@ const ReceiverForm = ({ at: place, draft, action, example, faultAt, onChange, on
       {picking && <PayloadPicker label={`Fields for ${label}`} {...{ draft, action, example, onChange }} />}
     </fieldset>
   )
+}
+
+interface ParameterFieldProps {
+  parameter: Parameter
+  value: Json | undefined
+  error: string | undefined
+  onChange(value: Json | undefined): void
+}
+
+const ParameterField = ({ parameter, value, error, onChange }: ParameterFieldProps) => {
+  const { holds, hint, optional, choices } = parameter
+  const text = typeof value === 'string' ? value : ''
+  const field = { label: optional ? `${parameter.label} (optional)` : parameter.label, hint, error }
+  const set = (next: string) => onChange(optional && next === '' ? undefined : next)
+  if (holds === 'addresses') return <LinesField {...field} value={value} onChange={onChange} />
+  if (choices) {
+    const options = [{ value: '', label: 'default' }, ...choices]
+    return <SelectField {...field} value={text} options={options} onChange={set} />
+  }
+  return <TextField {...field} type={holds === 'key' ? 'password' : 'text'} value={text} onInput={set} />
 }
 
 type PickerProps = Pick<ReceiverProps, 'draft' | 'action' | 'example' | 'onChange'> & { label: string }

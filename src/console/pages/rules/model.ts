@@ -1,4 +1,4 @@
-import { CHANNEL_TYPES, CHANNELS, channelNamed, type Parameter } from '../../../rules/channels.ts'
+import { CHANNEL_TYPES, CHANNELS, channelNamed, type Parameter, WITHOUT_BODY } from '../../../rules/channels.ts'
 import { type RuleOperator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
 import { isJsonObject, type Json, type JsonObject, member, stringifyJson, textAt, valueAt } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
@@ -51,6 +51,8 @@ export const RECEIVER_TYPES: readonly string[] = [
 export const receiverParameters = (type: string): [name: string, parameter: Parameter][] =>
   Object.entries(CHANNELS[channelNamed(type) ?? DEFAULT_RECEIVER])
 
+export const hasBody = (type: string): boolean => !WITHOUT_BODY.has(type)
+
 export const EMPTY_CONDITION: JsonObject = { name: '', operator: 'Equals', value: '' }
 
 /** A rule of this kind begins with what most ask for. */
@@ -66,16 +68,19 @@ export const isWholeAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.tes
 export const emptyAction = (type = DEFAULT_RECEIVER): JsonObject => ({
   type,
   parameters: Object.fromEntries(
-    receiverParameters(type).map(([name, { holds }]) => [name, holds === 'addresses' ? [] : '']),
+    receiverParameters(type).flatMap(([name, { holds, optional }]) =>
+      optional ? [] : [[name, holds === 'addresses' ? [] : '']],
+    ),
   ),
 })
 
 /** Receiver without secrets, as others may see the screen. */
 export const receiverOf = (action: Json): string =>
   receiverParameters(textAt(action, 'type') ?? '')
-    .filter(([, { holds }]) => holds === 'addresses' || holds === 'url')
-    .map(([name, { secret }]) => {
+    .filter(([, { holds, form, optional }]) => holds === 'addresses' || holds === 'url' || (form && !optional))
+    .map(([name, { secret, holds }]) => {
       const value = valueAt(action, `parameters.${name}`)
+      if (holds === 'key') return value ? (textAt(action, 'type') ?? '') : ''
       if (Array.isArray(value)) return value.join(', ')
       const url = String(value ?? '')
       try {
@@ -85,6 +90,7 @@ export const receiverOf = (action: Json): string =>
         return url
       }
     })
+    .filter(Boolean)
     .join(', ')
 
 export const emptyRule = (network: string): JsonObject => {

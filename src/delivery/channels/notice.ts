@@ -1,0 +1,137 @@
+import type { Action, Confirmations } from '../../rules/rule.ts'
+import type { Links } from '../links.ts'
+import { fillMessage } from '../message-text.ts'
+import { asLines, select } from '../payload.ts'
+import { cutText, MAX_SHOWN_VALUE, plainLine } from '../text.ts'
+import type { AlertMessage, MessageType } from './channel.ts'
+
+/** What each state of an alert is called, why it is noted, and whether it ends an incident. */
+export const STATES: Record<
+  MessageType,
+  { label: string; plural: string; note?: (confirmations: Confirmations) => string; ends?: true }
+> = {
+  'alert.confirmed': { label: 'Alert', plural: 'alerts' },
+  'alert.pending': {
+    label: 'Pending alert',
+    plural: 'pending',
+    note: confirmations =>
+      typeof confirmations === 'number'
+        ? `it does not have ${confirmations} confirmations yet`
+        : `its block is not ${confirmations} yet`,
+  },
+  'alert.retracted': {
+    label: 'Retracted alert',
+    plural: 'retracted',
+    note: () => 'this alert no longer holds, because its block was reorganised away',
+    ends: true,
+  },
+  'alert.test': { label: 'Test alert', plural: 'tests', note: () => 'this message tests the rule' },
+}
+
+/** An alert in words, as lines without control characters. Channels escape and cut them. */
+export interface Notice {
+  /** `Retracted alert: Large transfers` */
+  title: string
+  note: string | undefined
+  /** The owner's message with its values; may have line breaks. */
+  message: string
+  /** What is said of every alert, then the fields of its document. */
+  facts: [name: string, value: string][]
+  fields: [name: string, value: string][]
+  links: [name: string, url: string][]
+}
+
+export const noticeOf = (action: Pick<Action, 'payload' | 'message'>, message: AlertMessage, links: Links): Notice => {
+  const { id, type, rule, network, targetType, entity, confirmations, source } = message
+  const { label, note } = STATES[type]
+  const [inConsole, inExplorer] = [links.console(message), links.explorer(message)]
+  return {
+    title: `${label}: ${cutText(plainLine(rule.name), MAX_TITLE)}`,
+    note: note?.(confirmations),
+    message: fillMessage(action.message ?? '', message, label, links),
+    facts: [
+      ['Network', plainLine(network)],
+      [targetType, `in block ${entity.blockNumber}`],
+      ['Document', shownLine(entity._id)],
+      ['Alert', id],
+    ],
+    fields: asLines(select(source, action.payload, targetType)).map(([name, value]) => [
+      shownLine(name),
+      shownLine(value),
+    ]),
+    links: [
+      ...(inConsole === undefined ? [] : [['Chainsieve', inConsole] satisfies [string, string]]),
+      ...(inExplorer === undefined ? [] : [['Explorer', inExplorer] satisfies [string, string]]),
+    ],
+  }
+}
+
+const shownLine = (text: string): string => {
+  const line = cutText(plainLine(text), MAX_SHOWN_VALUE).trim()
+  return line === '' ? '(empty)' : line
+}
+
+const MAX_TITLE = 120
+
+/** How a service marks up text. Every text is escaped for it. */
+export interface Markup {
+  title?(text: string): string
+  plain(text: string): string
+  /** A name and its value, on one line. */
+  field(name: string, value: string): string
+  link(name: string, url: string): string
+  /** Length in the unit of the service's limit. */
+  size(text: string): number
+}
+
+/** Title, note, links and facts, with as much of the message and as many fields as fit `most`. */
+export const composeNotice = (
+  { title, note, message, facts, fields, links }: Notice,
+  markup: Markup,
+  most: number,
+): string => {
+  const { size, plain, field, link } = markup
+  const sizeOf = (lines: readonly string[]) => lines.reduce((sum, line) => sum + size(line) + 1, 0)
+  const top = [...(markup.title ? [markup.title(title)] : []), ...(note === undefined ? [] : [plain(`Note: ${note}`)])]
+  const middle = facts.map(([name, value]) => field(name, value))
+  const bottom = links.length === 0 ? [] : [links.map(([name, url]) => link(name, url)).join(plain(' · '))]
+  const reserved = sizeOf([...top, ...middle, ...bottom]) + (fields.length > 0 ? MORE_FIELDS : 0)
+  const said = message === '' ? '' : plain(cutToFit(message, most - reserved, text => size(plain(text))))
+  const lines = [...top, ...(said === '' ? [] : [said]), ...middle]
+  const rendered = fields.map(([name, value]) => field(name, value))
+  const taken = fitting(rendered, most - sizeOf([...lines, ...bottom]) + 1, MORE_FIELDS, size)
+  const left = fields.length - taken
+  return [...lines, ...rendered.slice(0, taken), ...(left > 0 ? [plain(moreFields(left))] : []), ...bottom].join('\n')
+}
+
+/** How many lines fit, with `rest` kept for the line about those that do not. */
+export const fitting = (
+  lines: readonly string[],
+  room: number,
+  rest: number,
+  size: (text: string) => number = text => text.length,
+): number => {
+  let [taken, whole] = [0, 0]
+  for (const line of lines) {
+    whole += size(line) + 1
+    if (whole <= room - rest) taken++
+  }
+  // The last lines may take the place of that line.
+  return whole <= room ? lines.length : taken
+}
+
+/** Reserved for the line about omitted fields. */
+export const MORE_FIELDS = 40
+export const moreFields = (count: number): string => `… and ${count} more ${count === 1 ? 'field' : 'fields'}`
+
+/** The longest beginning whose size is at most `most`, with an ellipsis if it is cut. */
+export const cutToFit = (text: string, most: number, size: (text: string) => number): string => {
+  if (size(text) <= most) return text
+  let [low, high] = [0, text.length]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (size(cutText(text, middle)) <= most) low = middle
+    else high = middle - 1
+  }
+  return cutText(text, low)
+}
