@@ -34,6 +34,7 @@ import type { Clause } from '../src/query/dsl/clause.ts'
 import { CLAUSES } from '../src/query/dsl/index.ts'
 import { SEARCH_PARAMETERS } from '../src/query/parameters.ts'
 import { REFUSED_AGGREGATIONS, REFUSED_CLAUSES, REFUSED_KEYS } from '../src/query/refused.ts'
+import { CHANNEL_NOTES, CHANNELS, type ChannelType, type Parameter } from '../src/rules/channels.ts'
 import { ROOMS } from './layers.ts'
 
 /**
@@ -342,9 +343,28 @@ const metricsWhere = (isOfCluster: boolean) => () =>
       ]),
   )
 
+const receivers = () =>
+  table(
+    ['`type`', '`parameters`', 'What is sent'],
+    Object.entries<Record<string, Parameter>>(CHANNELS).map(([type, parameters]) => [
+      code(type),
+      Object.entries(parameters)
+        .map(([name, { label, optional, choices, hint }]) => {
+          const more = [...(optional ? ['optional'] : []), ...(choices ?? []).map(code)].join(', ')
+          return `${code(name)}: ${label}${more && ` (${more})`}${hint && holdsNoToken(hint) ? `. ${hint.replace(/\.$/, '')}` : ''}`
+        })
+        .join('; '),
+      CHANNEL_NOTES[type as ChannelType],
+    ]),
+  )
+
+/** The page explains tokens itself. */
+const holdsNoToken = (hint: string) => !hint.includes('{')
+
 /** Pages with generated parts, by their path. */
 const PARTS: Readonly<Record<string, Parts>> = {
   'CONTRIBUTING.md': { rooms },
+  'docs/alerts.md': { receivers },
   'docs/chains.md': { chains },
   'docs/commands.md': { commands, 'command-options': commandOptions },
   'docs/compatibility.md': COMPATIBILITY_PARTS,

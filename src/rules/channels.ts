@@ -97,6 +97,22 @@ export const CHANNELS = {
 } as const satisfies Record<string, Record<string, Parameter>>
 
 export type ChannelType = keyof typeof CHANNELS
+
+/** What each receiver gets, for the reference. */
+export const CHANNEL_NOTES: Record<ChannelType, string> = {
+  'Webhook (GET)': 'A request without a body: its URL and headers carry the values.',
+  'Webhook (POST)': 'The alert, as JSON.',
+  Email: 'One email to all recipients, as text and HTML.',
+  Chat: 'A message to an incoming webhook of Slack (as blocks), Mattermost, Rocket.Chat or Discord (`…/slack`). It begins with `text`, unchanged.',
+  PagerDuty: 'An incident (Events API v2) whose `dedup_key` is the id of the alert. A retraction resolves it.',
+  Alertmanager:
+    'An alert (API v2) with the labels `alertname` (the rule), `alert` (the id), `rule`, `network`, `target` and `severity`. It ends after `lasts`, or by a retraction.',
+  Telegram: 'A message of a bot.',
+  Discord: 'An embed, by a webhook of Discord.',
+  Teams: 'An Adaptive Card, by a workflow that starts with a webhook request.',
+  ntfy: 'A notification of at most 4,096 bytes.',
+  Matrix: 'A message to a room that is not encrypted, once however often it is tried.',
+}
 export const CHANNEL_TYPES = Object.keys(CHANNELS) as ChannelType[]
 
 /** Channels whose messages have no place for a payload. */

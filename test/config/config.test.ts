@@ -47,6 +47,7 @@ const DEFAULTS = {
   queryDeadline: 10_000,
   limits: DEFAULT_LIMITS,
   allowTarget: [],
+  publicUrl: undefined,
   smtp: undefined,
   mailFrom: undefined,
   mailDigest: 120_000,
@@ -68,6 +69,7 @@ const DEFAULTS = {
 }
 const NETWORK_DEFAULTS = {
   rpc: [],
+  explorer: undefined,
   ws: undefined,
   from: undefined,
   to: undefined,
@@ -409,6 +411,7 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--indexers CHAINSIEVE_INDEXERS indexers',
       '--limit CHAINSIEVE_LIMIT limit',
       '--allow-target CHAINSIEVE_ALLOW_TARGET allow-target',
+      '--public-url CHAINSIEVE_PUBLIC_URL public-url',
       '--smtp CHAINSIEVE_SMTP smtp',
       '--mail-from CHAINSIEVE_MAIL_FROM mail-from',
       '--mail-digest CHAINSIEVE_MAIL_DIGEST mail-digest',
@@ -421,6 +424,7 @@ test('the table of settings is sound: names are unique, defaults are valid, ever
       '--network CHAINSIEVE_NETWORK networks[].network',
       '--chain-id CHAINSIEVE_CHAIN_ID networks[].chain-id',
       '--rpc CHAINSIEVE_RPC networks[].rpc',
+      '--explorer CHAINSIEVE_EXPLORER networks[].explorer',
       '--ws CHAINSIEVE_WS networks[].ws',
       '--from CHAINSIEVE_FROM networks[].from',
       '--to CHAINSIEVE_TO networks[].to',

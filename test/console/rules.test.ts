@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../e2e/program.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { BOT_TOKEN } from '../support/services.ts'
 import {
   checkLayout,
   choose,
@@ -86,6 +87,37 @@ describe('rules in the console', { skip }, () => {
     const row = page.getByRole('grid', { name: 'Rules' }).getByRole('row').nth(1)
     await row.getByRole('img', { name: '18 alerts in the last 24 hours' }).waitFor()
     assert.match((await row.textContent())!, /^WorkingAlice spends.*18/)
+  })
+
+  test('a channel has fields of its own, and its key stays hidden while the rule is changed', async t => {
+    const receiver = await startReceiver(t)
+    const page = await bench.enter(t, '/console/rules/new?offer=alice')
+    await page.getByLabel('Channel', { exact: true }).selectOption('Telegram')
+    await page.getByLabel('Token of the bot').fill(BOT_TOKEN)
+    await page.getByLabel('Chat', { exact: true }).fill('ops')
+    await page.getByLabel('URL of the Bot API (optional)').fill(receiver.url)
+    await page.getByLabel('Name', { exact: true }).fill('By bot')
+    await press(page, 'Create the rule')
+    await see(page, 'chat must be the id of a chat, or its @name')
+    await page.getByLabel('Chat', { exact: true }).fill('@ops')
+    await page.getByLabel('Message (optional)').fill('{from|short} pays {value|units}')
+    await press(page, 'Create the rule')
+    await page.getByRole('heading', { name: 'By bot' }).waitFor()
+    await follow(page, 'Edit')
+    const token = page.getByLabel('Token of the bot')
+    assert.match(await token.inputValue(), /^\[secret [\da-f]{8}\]$/)
+    assert.equal(await token.getAttribute('type'), 'password')
+    await press(page, 'Show what would be sent')
+    await see(page, '/bot[secret]/sendMessage')
+    await page.getByLabel('Name', { exact: true }).fill('By our bot')
+    await press(page, 'Save the rule')
+    await see(page, 'Saved the rule.')
+    await choose(page, 'More actions', 'Send a test alert')
+    await press(page, 'Send the test')
+    await page.getByRole('status').getByText('delivered, HTTP 200').waitFor()
+    const { path, body } = receiver.calls.find(it => it.body.includes('Test alert'))!
+    assert.equal(path, `/bot${BOT_TOKEN}/sendMessage`)
+    assert.match((JSON.parse(body) as { text: string }).text, /\n0x0D3e…e12C pays \d+\n/i)
   })
 
   test('the form asks what people know, and the preview and a sentence follow', async t => {

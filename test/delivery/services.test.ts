@@ -147,6 +147,8 @@ test('an incident is opened, updated and resolved under the id of the alert', ()
       ['alert.test', 'trigger', true],
     ],
   )
+  const severityOf = (type: MessageType) => (of(type).payload as { severity: string }).severity
+  assert.deepEqual([severityOf('alert.confirmed'), severityOf('alert.test')], ['critical', 'info'])
   assert.deepEqual(of('alert.retracted'), {
     routing_key: '[secret]',
     dedup_key: makeMessage().id,

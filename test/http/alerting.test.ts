@@ -11,6 +11,7 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../../src/limits/index.t
 import type { RuleInput } from '../../src/rules/rule.ts'
 import { openRules } from '../../src/rules/store.ts'
 import { ruleConfig as config, ruleBody as rule } from '../support/rules.ts'
+import { BOT_TOKEN } from '../support/services.ts'
 import { ALICE, appOf, callerOf, errorOf } from './support.ts'
 
 type Json = Record<string, unknown>
@@ -491,6 +492,25 @@ test('a test is fired for a document, or for the newest', async () => {
     await bodyOf(call('POST', `${RULES}1/test/`, []), 400),
     errorOf(400, 'parsing_exception', 'The body must be a JSON object, or be left out.'),
   )
+})
+
+test('no answer has the key of a receiver, and what is read can be written back', async () => {
+  const { call, rules } = serve()
+  const telegram = { type: 'Telegram', parameters: { token: BOT_TOKEN, chat: '@ops' } }
+  const written = rule({ config: { ...config(), alerts: [telegram] } })
+  const made = await call('POST', RULES, written)
+  assert.equal(made.status, 201, JSON.stringify(made.body))
+  const read = (await bodyOf(call('GET', `${RULES}1/`))) as RuleInput
+  const all = [made.body, read, await bodyOf(call('GET', RULES)), await bodyOf(call('GET', `${RULES}?size=1`))]
+  const token = '[secret 0b5dd075]'
+  assert.deepEqual(read.config.alerts, [{ ...telegram, parameters: { token, chat: '@ops' } }])
+  all.push(await bodyOf(call('PUT', `${RULES}1/`, { ...read, name: 'Other' })))
+  all.push(await bodyOf(call('PUT', `${RULES}1/?replace=true`, read)))
+  assert.deepEqual(rules.get(1, 1)!.input.config.alerts, [telegram])
+  await bodyOf(call('POST', `${RULES}test/`, read))
+  await bodyOf(call('POST', `${RULES}simulate/`, read))
+  all.push(await bodyOf(call('POST', RULES, read), 400))
+  assert.ok(!JSON.stringify(all).includes(BOT_TOKEN))
 })
 
 test('what a rule would send is shown before it is stored', async () => {

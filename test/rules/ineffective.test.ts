@@ -38,10 +38,19 @@ test('every property without effect is named', () => {
   assert.deepEqual(warnings(rule({ config: config({ targetMap: [inspect] }) })), [
     'config.targetMap[0].value has no effect: "Inspect" compares nothing itself.',
   ])
-  assert.deepEqual(warnings(alerts({ ...POST, type: 'Webhook (GET)', payload: [HASH] }, { ...POST, message: 'hi' })), [
-    'alerts[0].payload has no effect: a GET has no body. Put the values into the URL, as {name}.',
-    'alerts[1].message has no effect: no message has such a text, except "text" in that of a chat.',
-  ])
+  assert.deepEqual(
+    warnings(
+      alerts(
+        { ...POST, type: 'Webhook (GET)', payload: [HASH] },
+        { ...POST, message: '{nothing|short} of {$rule}, {$all}' },
+      ),
+    ),
+    [
+      'alerts[0].payload has no effect: a GET has no body. Put the values into the URL, as {name}.',
+      'An event has no "nothing", which the message of alerts[1] names: it will be left out.',
+      'An event has no "$all", which the message of alerts[1] names: it will be left out.',
+    ],
+  )
   assert.deepEqual(warnings(toUrl(`${URL}/{ to }/{a:b}#top`)), [
     'The URL of alerts[0] keeps "{ to }" and "{a:b}" as it is: a token has letters, digits, "_", "$", "." and "#" only.',
     'What follows "#" in the URL of alerts[0] is not sent: write %23 if it belongs to the URL.',

@@ -4,6 +4,7 @@ import { cutText, plainLine } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
 import { composeNotice, type Markup, noticeOf, STATES } from './notice.ts'
 import { byRequest, endpointOf, NOT_HTTP } from './request.ts'
+import { shownUrl } from './webhook.ts'
 
 type Alertmanager = Extract<Action, { type: 'Alertmanager' }>
 
@@ -13,10 +14,7 @@ type Alertmanager = Extract<Action, { type: 'Alertmanager' }>
  */
 export const alertmanager = byRequest<Alertmanager>({
   address: ({ parameters }) => parameters.url,
-  shown({ parameters }) {
-    const url = endpointOf(parameters.url, '')
-    return url ? `${url.origin}${url.pathname}` : parameters.url
-  },
+  shown: ({ parameters }) => shownUrl(parameters.url),
   request(action, message, links) {
     const url = endpointOf(action.parameters.url, '/api/v2/alerts')
     return url ? { method: 'POST', url, body: [managedAlert(action, message, links)] } : NOT_HTTP
@@ -42,7 +40,7 @@ export const managedAlert = (action: Alertmanager, message: AlertMessage, links:
     },
     // Without a start, Alertmanager keeps the one that it has.
     ...(!ends && { startsAt: iso(timestamp) }),
-    endsAt: iso(ends ? timestamp : timestamp + millisecondsOf(lasts || '1d')),
+    endsAt: iso(ends ? timestamp : timestamp + millisecondsOf(type === 'alert.test' ? '5m' : lasts || '1d')),
     ...(page !== undefined && { generatorURL: page }),
   }
 }

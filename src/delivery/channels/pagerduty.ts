@@ -39,7 +39,8 @@ export const pagerDutyEvent = (action: PagerDuty, message: AlertMessage, links: 
     payload: {
       summary: cutText(said === '' ? title : `${title}: ${said.replaceAll('\n', ' ')}`, MAX_SUMMARY),
       source: message.network,
-      severity: severity || 'warning',
+      // A test wakes nobody up.
+      severity: message.type === 'alert.test' ? 'info' : severity || 'warning',
       timestamp: new Date(message.timestamp).toISOString(),
       component: message.targetType,
       group: cutText(message.rule.name, MAX_SUMMARY),

@@ -55,7 +55,7 @@ const webhookBody = (
 })
 
 /** Hides credentials, query values and path parts long enough for a key. Tokens stay. */
-const shownUrl = (template: string): string => {
+export const shownUrl = (template: string): string => {
   const url = parseTarget(template.replace(URL_TOKEN, token => token.replaceAll('#', '.')))
   if (!url) return HIDDEN_SECRET
   const path = url.pathname

@@ -5,7 +5,7 @@ import { BODY_KEYS, IGNORED_KEYS } from '../../query/body-keys.ts'
 import type { Clause } from '../../query/dsl/clause.ts'
 import { CLAUSES } from '../../query/dsl/index.ts'
 import { REFUSED_KEYS } from '../../query/refused.ts'
-import { CHANNEL_ALIASES, CHANNELS, type Parameter } from '../../rules/channels.ts'
+import { CHANNEL_ALIASES, CHANNEL_NOTES, CHANNELS, type ChannelType, type Parameter } from '../../rules/channels.ts'
 import { LOGIC_OPERATORS, RULE_OPERATORS, type RuleOperator } from '../../rules/rule.ts'
 import {
   booleanSchema,
@@ -141,10 +141,13 @@ const action: Schema = {
           (parameter.optional ?? false) === optional ? [[name, parameterSchema(parameter)]] : [],
         ),
       )
-    return closedSchema(
-      { type: { enum: [type, ...channelAliasesOf(type)] }, parameters: closedSchema(held(false), held(true)) },
-      { payload: listSchema(schemaRef('PayloadField')), message: stringSchema },
-    )
+    return {
+      description: CHANNEL_NOTES[type as ChannelType],
+      ...closedSchema(
+        { type: { enum: [type, ...channelAliasesOf(type)] }, parameters: closedSchema(held(false), held(true)) },
+        { payload: listSchema(schemaRef('PayloadField')), message: stringSchema },
+      ),
+    }
   }),
 }
 
