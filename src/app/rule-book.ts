@@ -229,11 +229,8 @@ export const createRuleBook = (options: RuleBookOptions): RuleBook => {
         import('../delivery/channels/index.ts'),
         import('../delivery/sender.ts'),
       ])
-      const { allowTarget, smtp, mailFrom, deliveryTimeout } = config
-      const channels = createChannels({
-        ...{ allowed: allowTarget, smtp, mailFrom, timeoutMs: deliveryTimeout },
-        links: createLinks(linkSettings(config)),
-      })
+      const { allowTarget: allowed, smtp, mailFrom, deliveryTimeout: timeoutMs } = config
+      const channels = createChannels({ allowed, smtp, mailFrom, timeoutMs, links: createLinks(linkSettings(config)) })
       const secrets = openSecrets(config.data, nativeOption(config.data))
       try {
         const sender = createSender({

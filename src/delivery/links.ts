@@ -2,7 +2,7 @@ import type { Config } from '../config/index.ts'
 import type { AlertMessage } from './channels/channel.ts'
 
 /** Where people read more about an alert; undefined where the operator configured nothing. */
-export interface Links {
+export interface AlertLinks {
   console(message: Pick<AlertMessage, 'network' | 'entity' | 'source'>): string | undefined
   explorer(message: Pick<AlertMessage, 'network' | 'entity' | 'source'>): string | undefined
   /** Of an address, a transaction's hash or a block's number. */
@@ -16,17 +16,17 @@ export interface LinkSettings {
   explorers: Readonly<Record<string, string>>
 }
 
-export const createLinks = ({ publicUrl, explorers }: LinkSettings): Links => {
-  const explorerAt = (network: string, page: Page | undefined) =>
+export const createLinks = ({ publicUrl, explorers }: LinkSettings): AlertLinks => {
+  const explorerAt = (network: string, page: LinkedPage | undefined) =>
     page && Object.hasOwn(explorers, network) ? `${explorers[network]}/${page.kind}/${page.id}` : undefined
   return {
     console(message) {
-      const page = pageOf(message)
+      const page = linkedPage(message)
       return page && publicUrl !== undefined
         ? `${publicUrl}/console/${message.network}/${page.kind}/${page.id}`
         : undefined
     },
-    explorer: message => explorerAt(message.network, pageOf(message)),
+    explorer: message => explorerAt(message.network, linkedPage(message)),
     explorerOf(network, value) {
       const kind = KIND_OF.find(([pattern]) => pattern.test(value))?.[1]
       return explorerAt(network, kind && { kind, id: value })
@@ -35,7 +35,7 @@ export const createLinks = ({ publicUrl, explorers }: LinkSettings): Links => {
 }
 
 export const WITHOUT_LINKS: LinkSettings = { publicUrl: undefined, explorers: {} }
-export const NO_LINKS: Links = createLinks(WITHOUT_LINKS)
+export const NO_LINKS: AlertLinks = createLinks(WITHOUT_LINKS)
 
 export const linkSettings = ({ publicUrl, networks }: Pick<Config, 'publicUrl' | 'networks'>): LinkSettings => ({
   publicUrl,
@@ -44,13 +44,13 @@ export const linkSettings = ({ publicUrl, networks }: Pick<Config, 'publicUrl' |
   ),
 })
 
-interface Page {
+interface LinkedPage {
   kind: 'tx' | 'address' | 'block'
   id: string
 }
 
 /** The page of a document, or of its transaction. */
-const pageOf = ({ entity, source }: Pick<AlertMessage, 'entity' | 'source'>): Page | undefined => {
+const linkedPage = ({ entity, source }: Pick<AlertMessage, 'entity' | 'source'>): LinkedPage | undefined => {
   if (entity._type === 'block') return { kind: 'block', id: String(entity.blockNumber) }
   const found =
     entity._type === 'contract' || entity._type === 'token'
@@ -60,7 +60,7 @@ const pageOf = ({ entity, source }: Pick<AlertMessage, 'entity' | 'source'>): Pa
   return typeof found.id === 'string' && pattern.test(found.id) ? { ...found, id: found.id } : undefined
 }
 
-const KIND_OF: readonly [pattern: RegExp, kind: Page['kind']][] = [
+const KIND_OF: readonly [pattern: RegExp, kind: LinkedPage['kind']][] = [
   [/^0x[\da-f]{64}$/i, 'tx'],
   [/^0x[\da-f]{40}$/i, 'address'],
   [/^\d{1,15}$/, 'block'],

@@ -1,11 +1,11 @@
 import { type MESSAGE_FORMS, type MESSAGE_NAMES, MESSAGE_TOKEN, tokenPath } from '../rules/check-alerts.ts'
 import type { AlertMessage } from './channels/channel.ts'
-import type { Links } from './links.ts'
+import type { AlertLinks } from './links.ts'
 import { asToken, encodedInteger, followPath, isEncoded, withList } from './payload.ts'
 import { cutText, MAX_SHOWN_VALUE, plainLine, plainLines } from './text.ts'
 
 /** What a rule's `message` says of an alert. Each token is replaced once; values have no tokens. */
-export const fillMessage = (template: string, message: AlertMessage, state: string, links: Links): string => {
+export const fillMessage = (template: string, message: AlertMessage, state: string, links: AlertLinks): string => {
   const values = withList(message.source, message.targetType)
   const names: Record<(typeof MESSAGE_NAMES)[number], () => string | undefined> = {
     $rule: () => message.rule.name,
@@ -24,7 +24,7 @@ export const fillMessage = (template: string, message: AlertMessage, state: stri
       const text = shownText(asToken(value))
       if (form === 'units') return inUnits(value, decimals === undefined ? undefined : Number(decimals))
       if (form === 'explorer') return links.explorerOf(message.network, text) ?? text
-      return form === 'short' ? shortened(text) : text
+      return form === 'short' ? shortenHex(text) : text
     })
     .trim()
 }
@@ -32,14 +32,14 @@ export const fillMessage = (template: string, message: AlertMessage, state: stri
 /** A link of the chain's is text: nobody should follow it by accident. */
 const shownText = (text: string): string => cutText(plainLine(text), MAX_SHOWN_VALUE).replaceAll('://', ':\u200b//')
 
-const shortened = (text: string): string =>
+const shortenHex = (text: string): string =>
   text.replace(/0x[\da-f]{40,}/gi, hex => `${hex.slice(0, 6)}…${hex.slice(-4)}`)
 
 /** An amount in units of its token, or in coins: exact, as `1,250,000.5`. Without decimals, an integer. */
 const inUnits = (value: unknown, decimals: number | undefined): string => {
   const integer = isEncoded(value) ? encodedInteger(value) : /^-?\d+$/.exec(asToken(value))?.[0]
   if (integer === undefined) return shownText(asToken(value))
-  const places = decimals ?? (isEncoded(value) ? decimalsOf(integer, value.scaled ?? value.coin) : undefined) ?? 0
+  const places = decimals ?? (isEncoded(value) ? decimalsFrom(integer, value.scaled ?? value.coin) : undefined) ?? 0
   const [, sign, digits] = /^(-?)(\d+)$/.exec(integer)!
   const padded = digits!.padStart(places + 1, '0')
   const end = padded.length - places
@@ -48,7 +48,7 @@ const inUnits = (value: unknown, decimals: number | undefined): string => {
 }
 
 /** Documents have the amount twice; their ratio is the power of ten between them. */
-const decimalsOf = (integer: string, units: unknown): number | undefined => {
+const decimalsFrom = (integer: string, units: unknown): number | undefined => {
   const scaled = Number(asToken(units ?? undefined) || Number.NaN)
   return Number.isFinite(scaled) && scaled !== 0 ? Math.round(Math.log10(Number(integer) / scaled)) : undefined
 }

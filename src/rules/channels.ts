@@ -24,11 +24,11 @@ const urlParameter = {
 } as const
 
 /** Keys go into headers, URLs and JSON as they are. */
-const key = (label: string, what: string, pattern = /^[\w.:~+/=-]{8,500}$/) =>
+const keyParameter = (label: string, what: string, pattern = /^[\w.:~+/=-]{8,500}$/) =>
   ({ label, holds: 'key', form: [pattern, what] }) as const
-const choice = (label: string, choices: readonly string[]) =>
+const choiceParameter = (label: string, choices: readonly string[]) =>
   ({ label, holds: 'name', optional: true, choices }) as const
-const severity = choice('Severity, warning if empty', ['critical', 'error', 'warning', 'info'])
+const severity = choiceParameter('Severity, warning if empty', ['critical', 'error', 'warning', 'info'])
 
 export const CHANNELS = {
   'Webhook (GET)': { url: urlParameter },
@@ -41,7 +41,7 @@ export const CHANNELS = {
     username: { label: 'Name of the sender', holds: 'name' },
   },
   PagerDuty: {
-    routingKey: key('Integration key of the service (Events API v2)', 'the integration key of a service'),
+    routingKey: keyParameter('Integration key of the service (Events API v2)', 'the integration key of a service'),
     severity,
     url: {
       label: 'URL of the events API',
@@ -59,7 +59,7 @@ export const CHANNELS = {
     },
   },
   Telegram: {
-    token: key('Token of the bot', 'the token of a bot, such as 110201543:AAHdqTcvCH…', /^\d+:[\w-]{20,100}$/),
+    token: keyParameter('Token of the bot', 'the token of a bot, such as 110201543:AAHdqTcvCH…', /^\d+:[\w-]{20,100}$/),
     chat: {
       label: 'Chat',
       hint: 'Its id, such as -1001234567890, or the @name of a channel or group.',
@@ -82,7 +82,7 @@ export const CHANNELS = {
   Teams: { url: { label: 'URL of the workflow', holds: 'url', secret: true } },
   ntfy: {
     url: { label: 'URL of the topic', hint: 'Such as https://ntfy.sh/alerts.', holds: 'url', secret: true },
-    priority: choice('Priority', ['min', 'low', 'default', 'high', 'max']),
+    priority: choiceParameter('Priority', ['min', 'low', 'default', 'high', 'max']),
     token: { ...key('Access token', 'an access token'), optional: true },
   },
   Matrix: {
@@ -92,7 +92,7 @@ export const CHANNELS = {
       hint: 'Such as !abc:example.org; its settings show it.',
       ...{ holds: 'name', form: [/^![^\s/?#]{1,254}$/, 'the id of a room, such as !abc:example.org'] },
     },
-    token: key('Access token of the sender', 'an access token'),
+    token: keyParameter('Access token of the sender', 'an access token'),
   },
 } as const satisfies Record<string, Record<string, Parameter>>
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { MessageType } from '../../src/delivery/channels/channel.ts'
 import { preview } from '../../src/delivery/channels/index.ts'
 import { createLinks } from '../../src/delivery/links.ts'
-import { keysOf } from '../../src/rules/hidden-keys.ts'
+import { actionKeys } from '../../src/rules/hidden-keys.ts'
 import type { Action } from '../../src/rules/rule.ts'
 import { checkRule } from '../../src/rules/schema.ts'
 import { makeContext, makeMessage, makeRule, openChannels } from '../support/delivery.ts'
@@ -89,7 +89,7 @@ for (const [type, service] of Object.entries(SERVICES))
 
     test('its keys are neither shown, previewed, nor kept with an answer that repeats them', async t => {
       const action = service.action(URL)
-      const keys = keysOf(action).map(([, key]) => key)
+      const keys = actionKeys(action).map(([, key]) => key)
       const receiver = await startReceiver(t, ({ path, body, headers }) => ({
         status: 500,
         body: `${path} ${headers.authorization} ${body}`.slice(0, 600),

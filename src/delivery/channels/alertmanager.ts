@@ -1,8 +1,8 @@
 import type { Action } from '../../rules/rule.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import { cutText, plainLine } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
-import { composeNotice, type Markup, noticeOf, STATES } from './notice.ts'
+import { ALERT_STATES, composeNotice, type Markup, noticeOf } from './notice.ts'
 import { byRequest, endpointOf, NOT_HTTP } from './request.ts'
 import { shownUrl } from './webhook.ts'
 
@@ -22,13 +22,13 @@ export const alertmanager = byRequest<Alertmanager>({
   meaning: status => ({ permanent: [400, 401, 403, 404, 405].includes(status) }),
 })
 
-export const managedAlert = (action: Alertmanager, message: AlertMessage, links: Links) => {
+export const managedAlert = (action: Alertmanager, message: AlertMessage, links: AlertLinks) => {
   const { severity, lasts } = action.parameters
   const { id, type, rule, network, targetType, timestamp } = message
   const notice = noticeOf(action, message, links)
   const page = notice.links[0]?.[1]
   const iso = (time: number) => new Date(time).toISOString()
-  const ends = STATES[type].ends
+  const ends = ALERT_STATES[type].ends
   return {
     labels: {
       alertname: cutText(plainLine(rule.name), MAX_LABEL) || `Rule ${rule.id}`,
@@ -36,16 +36,16 @@ export const managedAlert = (action: Alertmanager, message: AlertMessage, links:
     },
     annotations: {
       summary: notice.title,
-      description: composeNotice(notice, LINES, MAX_DESCRIPTION),
+      description: composeNotice(notice, ANNOTATION_LINES, MAX_ANNOTATION),
     },
     // Without a start, Alertmanager keeps the one that it has.
     ...(!ends && { startsAt: iso(timestamp) }),
-    endsAt: iso(ends ? timestamp : timestamp + millisecondsOf(type === 'alert.test' ? '5m' : lasts || '1d')),
+    endsAt: iso(ends ? timestamp : timestamp + lastingMs(type === 'alert.test' ? '5m' : lasts || '1d')),
     ...(page !== undefined && { generatorURL: page }),
   }
 }
 
-const LINES: Markup = {
+const ANNOTATION_LINES: Markup = {
   plain: text => text,
   field: (name, value) => `${name}: ${value}`,
   link: (name, url) => `${name}: ${url}`,
@@ -53,7 +53,7 @@ const LINES: Markup = {
 }
 
 const MAX_LABEL = 200
-const MAX_DESCRIPTION = 4_000
+const MAX_ANNOTATION = 4_000
 const UNITS_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 /** Rules are checked to have such a text. */
-const millisecondsOf = (text: string): number => Number.parseInt(text, 10) * UNITS_MS[text.at(-1)!]!
+const lastingMs = (text: string): number => Number.parseInt(text, 10) * UNITS_MS[text.at(-1)!]!

@@ -1,7 +1,7 @@
 import type { Secret } from '../../lib/secret.ts'
 import type { Action, Confirmations, TargetType } from '../../rules/rule.ts'
 import type { Http } from '../http.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 
 /** Outcome of one attempt. `head`: start of the receiver's answer, a line of ≤ 1,000 characters. */
 export type SendOutcome =
@@ -67,7 +67,7 @@ export type ActionPreview =
 
 export interface Transports {
   http: Http
-  links: Links
+  links: AlertLinks
   /**
    * `smtp://user:password@host:port` (STARTTLS if offered) or `smtps://…`; the query has
    * nodemailer's options (`?tls.rejectUnauthorized=false`). Credentials are encrypted, except to
@@ -84,7 +84,7 @@ export interface Transports {
 export interface ChannelKind<A extends Action = Action> {
   receiver(action: A): string
   /** Sends nothing. URLs are shown in full, to their owner. */
-  preview(action: A, message: AlertMessage, links: Links): ActionPreview
+  preview(action: A, message: AlertMessage, links: AlertLinks): ActionPreview
   open(transports: Transports): Channel<A>
 }
 

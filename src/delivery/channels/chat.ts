@@ -1,6 +1,6 @@
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import { type Links, NO_LINKS } from '../links.ts'
+import { type AlertLinks, NO_LINKS } from '../links.ts'
 import { chatValue, cutEscaped, cutText, escapeChat, plainLine, plainLines, withoutMentions } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
 import { composeNotice, cutToFit, fitting, type Markup, MORE_FIELDS, moreFields, noticeOf } from './notice.ts'
@@ -26,7 +26,7 @@ export const chatBody = (action: Chat, message: AlertMessage, links = NO_LINKS) 
   return {
     text: chatText(action, message, links, DISCORD.test(host) ? 2_000 : 4_000),
     // Slack shows them in place of the text, which remains in notifications.
-    ...(SLACK.test(host) && { blocks: blocksOf(action, message, links), unfurl_links: false, unfurl_media: false }),
+    ...(SLACK.test(host) && { blocks: slackBlocks(action, message, links), unfurl_links: false, unfurl_media: false }),
     ...(names.channel !== '' && { channel: names.channel }),
     ...(names.username !== '' && { username: names.username }),
   }
@@ -36,7 +36,7 @@ export const chatBody = (action: Chat, message: AlertMessage, links = NO_LINKS) 
  * The owner's text, then our lines, then as many fields as fit. Everything but the owner's text is
  * escaped or in code spans.
  */
-const chatText = (action: Chat, message: AlertMessage, links: Links, longest: number): string => {
+const chatText = (action: Chat, message: AlertMessage, links: AlertLinks, longest: number): string => {
   const { id, rule, targetType, network, entity } = message
   const { note, message: said, fields, links: pages } = noticeOf(action, message, links)
   const tail = [
@@ -47,23 +47,28 @@ const chatText = (action: Chat, message: AlertMessage, links: Links, longest: nu
   ]
   const room = longest - tail.join('\n').length - MORE_FIELDS
   const text = cutEscaped(plainLines(action.parameters.text).trim(), room)
-  const own = said === '' ? '' : plain(cutToFit(said, room - text.length - 2, it => plain(it).length))
+  const own = said === '' ? '' : chatPlain(cutToFit(said, room - text.length - 2, it => chatPlain(it).length))
   const lines = [text, own, ...tail].filter(it => it !== '')
-  const rendered = fields.map(([name, value]) => field(name, value))
+  const rendered = fields.map(([name, value]) => chatField(name, value))
   const taken = fitting(rendered, longest - lines.join('\n').length, MORE_FIELDS)
   const left = fields.length - taken
   return [...lines, ...rendered.slice(0, taken), ...(left > 0 ? [moreFields(left)] : [])].join('\n')
 }
 
 /** Slack has no escape for its marks: a quote takes the place of the backtick, and no link is made. */
-const plain = (text: string): string =>
+const chatPlain = (text: string): string =>
   escapeChat(withoutMentions(text.replaceAll('`', "'").replaceAll('](', ']\u200b(')))
-const field = (name: string, value: string): string => `• ${chatValue(name)} ${chatValue(value)}`
+const chatField = (name: string, value: string): string => `• ${chatValue(name)} ${chatValue(value)}`
 
-const MRKDWN: Markup = { plain, field, link: (name, url) => `<${escapeChat(url)}|${name}>`, size: text => text.length }
+const MRKDWN: Markup = {
+  plain: chatPlain,
+  field: chatField,
+  link: (name, url) => `<${escapeChat(url)}|${name}>`,
+  size: text => text.length,
+}
 
 /** Title and message are plain text, in which nothing is markup. */
-const blocksOf = (action: Chat, message: AlertMessage, links: Links): object[] => {
+const slackBlocks = (action: Chat, message: AlertMessage, links: AlertLinks): object[] => {
   const notice = noticeOf(action, message, links)
   const text = cutEscaped(plainLines(action.parameters.text).trim(), MAX_SECTION)
   const section = (type: 'mrkdwn' | 'plain_text', content: string) =>

@@ -1,10 +1,10 @@
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import { cutText, plainLine, withoutMentions } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
-import { composeNotice, type Markup, noticeOf, STATES } from './notice.ts'
-import { byRequest, NOT_HTTP, numberIn, shownOrigin, textIn } from './request.ts'
+import { ALERT_STATES, composeNotice, type Markup, noticeOf } from './notice.ts'
+import { answerNumber, answerText, byRequest, NOT_HTTP, shownOrigin } from './request.ts'
 
 type Discord = Extract<Action, { type: 'Discord' }>
 
@@ -20,7 +20,7 @@ export const discord = byRequest<Discord>({
     return { method: 'POST', url, body: discordBody(action, message, links) }
   },
   meaning(status, body) {
-    const [reason, retryAfter] = [textIn(body, 'message'), numberIn(body, 'retry_after')]
+    const [reason, retryAfter] = [answerText(body, 'message'), answerNumber(body, 'retry_after')]
     return {
       ...(reason !== undefined && { reason }),
       ...(retryAfter !== undefined && { retryAfter }),
@@ -30,17 +30,17 @@ export const discord = byRequest<Discord>({
   },
 })
 
-export const discordBody = (action: Discord, message: AlertMessage, links: Links) => {
+export const discordBody = (action: Discord, message: AlertMessage, links: AlertLinks) => {
   const notice = noticeOf(action, message, links)
   const username = plainLine(action.parameters.username ?? '').trim()
   const page = notice.links[0]?.[1]
   return {
     embeds: [
       {
-        title: cutText(notice.title, MAX_TITLE),
+        title: cutText(notice.title, MAX_EMBED_TITLE),
         ...(page !== undefined && { url: page }),
-        description: composeNotice(notice, MARKDOWN, MAX_DESCRIPTION),
-        color: STATES[message.type].ends ? GREY : ORANGE,
+        description: composeNotice(notice, MARKDOWN, MAX_EMBED_TEXT),
+        color: ALERT_STATES[message.type].ends ? GREY : ORANGE,
         timestamp: new Date(message.timestamp).toISOString(),
       },
     ],
@@ -49,19 +49,19 @@ export const discordBody = (action: Discord, message: AlertMessage, links: Links
   }
 }
 
-const plain = (text: string): string => withoutMentions(text).replace(/[\\`*_~|<>[\]()#-]/g, '\\$&')
+const discordPlain = (text: string): string => withoutMentions(text).replace(/[\\`*_~|<>[\]()#-]/g, '\\$&')
 /** In a code span nothing is markup, but it cannot have a backtick. */
 const code = (text: string): string => `\`${withoutMentions(text).replaceAll('`', "'")}\``
 
 const MARKDOWN: Markup = {
-  plain,
-  field: (name, value) => `${plain(name)}: ${code(value)}`,
+  plain: discordPlain,
+  field: (name, value) => `${discordPlain(name)}: ${code(value)}`,
   link: (name, url) => `[${name}](${url})`,
   size: text => text.length,
 }
 
 const ORANGE = 0xe67e22
 const GREY = 0x95a5a6
-const MAX_TITLE = 256
-const MAX_DESCRIPTION = 4_096
+const MAX_EMBED_TITLE = 256
+const MAX_EMBED_TEXT = 4_096
 const MAX_USERNAME = 80

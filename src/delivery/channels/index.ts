@@ -4,7 +4,7 @@ import { CHANNEL_TYPES } from '../../rules/channels.ts'
 import type { Action } from '../../rules/rule.ts'
 import type { Lookup } from '../dns.ts'
 import { createHttpTransport } from '../http.ts'
-import { type Links, NO_LINKS } from '../links.ts'
+import { type AlertLinks, NO_LINKS } from '../links.ts'
 import { createGuard } from '../ssrf-guard.ts'
 import { alertmanager } from './alertmanager.ts'
 import type { ActionPreview, AlertMessage, Channel, ChannelKind } from './channel.ts'
@@ -49,7 +49,7 @@ interface ChannelOptions {
   mailFrom: string | undefined
   /** Timeout of one attempt. */
   timeoutMs?: number
-  links?: Links
+  links?: AlertLinks
   lookup?: Lookup
   log?: Log
 }

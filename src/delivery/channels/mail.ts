@@ -1,8 +1,8 @@
 import type { Action } from '../../rules/rule.ts'
-import { type Links, NO_LINKS } from '../links.ts'
+import { type AlertLinks, NO_LINKS } from '../links.ts'
 import { cutText, escapeHtml, MAX_SHOWN_VALUE, plainLine } from '../text.ts'
 import type { AlertMessage, MessageType } from './channel.ts'
-import { noticeOf, STATES } from './notice.ts'
+import { ALERT_STATES, noticeOf } from './notice.ts'
 
 /** Subject and bodies of a mail about one rule, with no line breaks that could break headers. */
 export const renderMail = (action: Action, messages: readonly AlertMessage[], links = NO_LINKS) => {
@@ -42,15 +42,15 @@ export const renderMail = (action: Action, messages: readonly AlertMessage[], li
 
 /** `Alert`, `Retracted alert`, `3 alerts`, `3 alerts, 1 retracted`. */
 const subjectOf = (messages: readonly AlertMessage[]): string => {
-  if (messages.length === 1) return STATES[messages[0]!.type].label
+  if (messages.length === 1) return ALERT_STATES[messages[0]!.type].label
   const others = OTHER_TYPES.flatMap(type => {
     const count = messages.filter(it => it.type === type).length
-    return count === 0 ? [] : [`${count} ${STATES[type].plural}`]
+    return count === 0 ? [] : [`${count} ${ALERT_STATES[type].plural}`]
   })
   return [`${messages.length} alerts`, ...others].join(', ')
 }
 
-const part = (action: Action, message: AlertMessage, links: Links) => {
+const part = (action: Action, message: AlertMessage, links: AlertLinks) => {
   const { type, id, timestamp, targetType, entity } = message
   const { note, message: said, fields, links: pages } = noticeOf(action, message, links)
   const rows: [string, string][] = [
@@ -62,18 +62,18 @@ const part = (action: Action, message: AlertMessage, links: Links) => {
     ...(fields.length > MAX_FIELDS ? [['…', `and ${fields.length - MAX_FIELDS} more fields`] as [string, string]] : []),
   ]
   return {
-    title: `${STATES[type].label}: ${targetType} in block ${entity.blockNumber}`,
-    said: said === '' ? [] : cutText(said, MAX_SAID).split('\n'),
+    title: `${ALERT_STATES[type].label}: ${targetType} in block ${entity.blockNumber}`,
+    said: said === '' ? [] : cutText(said, MAX_MAIL_TEXT).split('\n'),
     rows: [...rows.map(([name, value]): [string, string] => [shortLine(name), shortLine(value)]), ...pages],
   }
 }
 
 const shortLine = (text: string): string => cutText(plainLine(text), MAX_SHOWN_VALUE)
 
-const OTHER_TYPES = (Object.keys(STATES) as MessageType[]).filter(type => type !== 'alert.confirmed')
+const OTHER_TYPES = (Object.keys(ALERT_STATES) as MessageType[]).filter(type => type !== 'alert.confirmed')
 /** Alerts that a digest shows in full. */
 const MAX_SHOWN = 100
 const MAX_FIELDS = 100
 /** Of the rule's message, in UTF-16 units. */
-const MAX_SAID = 4_000
+const MAX_MAIL_TEXT = 4_000
 const MAX_RULE_NAME = 120

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import { escapeHtml, withoutMentions } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
 import { composeNotice, type Markup, noticeOf } from './notice.ts'
-import { byRequest, endpointOf, NOT_HTTP, numberIn, textIn } from './request.ts'
+import { answerNumber, answerText, byRequest, endpointOf, NOT_HTTP } from './request.ts'
 
 type Matrix = Extract<Action, { type: 'Matrix' }>
 
@@ -24,7 +24,7 @@ export const matrix = byRequest<Matrix>({
     return { method: 'PUT', url, body: matrixBody(action, message, links), headers }
   },
   meaning(status, body) {
-    const [reason, waitMs] = [textIn(body, 'error'), numberIn(body, 'retry_after_ms')]
+    const [reason, waitMs] = [answerText(body, 'error'), answerNumber(body, 'retry_after_ms')]
     return {
       ...(reason !== undefined && { reason }),
       ...(waitMs !== undefined && { retryAfter: waitMs / 1_000 }),
@@ -37,23 +37,23 @@ export const matrix = byRequest<Matrix>({
 const transactionOf = ({ id, type, timestamp }: AlertMessage): string =>
   createHash('sha256').update(`${id} ${type} ${timestamp}`).digest('hex').slice(0, 32)
 
-export const matrixBody = (action: Matrix, message: AlertMessage, links: Links) => {
+export const matrixBody = (action: Matrix, message: AlertMessage, links: AlertLinks) => {
   const notice = noticeOf(action, message, links)
   return {
     msgtype: 'm.text',
-    body: composeNotice(notice, LINES, MAX_BYTES),
+    body: composeNotice(notice, MATRIX_LINES, MAX_MATRIX_BYTES),
     format: 'org.matrix.custom.html',
-    formatted_body: composeNotice(notice, HTML, MAX_BYTES).replaceAll('\n', '<br>'),
+    formatted_body: composeNotice(notice, MATRIX_HTML, MAX_MATRIX_BYTES).replaceAll('\n', '<br>'),
     // Nobody is mentioned, whatever the text is.
     'm.mentions': {},
   }
 }
 
-const plain = (text: string): string => escapeHtml(withoutMentions(text))
+const matrixPlain = (text: string): string => escapeHtml(withoutMentions(text))
 /** In JSON, each of a text's quotes and backslashes takes two. */
 const bytesInJson = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
 
-const LINES: Markup = {
+const MATRIX_LINES: Markup = {
   title: withoutMentions,
   plain: withoutMentions,
   field: (name, value) => withoutMentions(`${name}: ${value}`),
@@ -61,14 +61,14 @@ const LINES: Markup = {
   size: bytesInJson,
 }
 
-const HTML: Markup = {
-  title: text => `<strong>${plain(text)}</strong>`,
-  plain,
-  field: (name, value) => `${plain(name)}: <code>${plain(value)}</code>`,
+const MATRIX_HTML: Markup = {
+  title: text => `<strong>${matrixPlain(text)}</strong>`,
+  plain: matrixPlain,
+  field: (name, value) => `${matrixPlain(name)}: <code>${matrixPlain(value)}</code>`,
   link: (name, url) => `<a href="${escapeHtml(url)}">${name}</a>`,
   // A line break becomes a tag of four, of which one is counted already.
   size: html => bytesInJson(html.replaceAll('\n', '<br>')) + 3,
 }
 
 /** An event may have 65,536 bytes with what the server adds, and the text is in it twice. */
-const MAX_BYTES = 28 << 10
+const MAX_MATRIX_BYTES = 28 << 10

@@ -1,12 +1,12 @@
 import type { Action, Confirmations } from '../../rules/rule.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import { fillMessage } from '../message-text.ts'
 import { asLines, select } from '../payload.ts'
 import { cutText, MAX_SHOWN_VALUE, plainLine } from '../text.ts'
 import type { AlertMessage, MessageType } from './channel.ts'
 
 /** What each state of an alert is called, why it is noted, and whether it ends an incident. */
-export const STATES: Record<
+export const ALERT_STATES: Record<
   MessageType,
   { label: string; plural: string; note?: (confirmations: Confirmations) => string; ends?: true }
 > = {
@@ -29,7 +29,7 @@ export const STATES: Record<
 }
 
 /** An alert in words, as lines without control characters. Channels escape and cut them. */
-export interface Notice {
+export interface AlertNotice {
   /** `Retracted alert: Large transfers` */
   title: string
   note: string | undefined
@@ -41,12 +41,16 @@ export interface Notice {
   links: [name: string, url: string][]
 }
 
-export const noticeOf = (action: Pick<Action, 'payload' | 'message'>, message: AlertMessage, links: Links): Notice => {
+export const noticeOf = (
+  action: Pick<Action, 'payload' | 'message'>,
+  message: AlertMessage,
+  links: AlertLinks,
+): AlertNotice => {
   const { id, type, rule, network, targetType, entity, confirmations, source } = message
-  const { label, note } = STATES[type]
+  const { label, note } = ALERT_STATES[type]
   const [inConsole, inExplorer] = [links.console(message), links.explorer(message)]
   return {
-    title: `${label}: ${cutText(plainLine(rule.name), MAX_TITLE)}`,
+    title: `${label}: ${cutText(plainLine(rule.name), MAX_NOTICE_TITLE)}`,
     note: note?.(confirmations),
     message: fillMessage(action.message ?? '', message, label, links),
     facts: [
@@ -71,7 +75,7 @@ const shownLine = (text: string): string => {
   return line === '' ? '(empty)' : line
 }
 
-const MAX_TITLE = 120
+const MAX_NOTICE_TITLE = 120
 
 /** How a service marks up text. Every text is escaped for it. */
 export interface Markup {
@@ -86,7 +90,7 @@ export interface Markup {
 
 /** Title, note, links and facts, with as much of the message and as many fields as fit `most`. */
 export const composeNotice = (
-  { title, note, message, facts, fields, links }: Notice,
+  { title, note, message, facts, fields, links }: AlertNotice,
   markup: Markup,
   most: number,
 ): string => {

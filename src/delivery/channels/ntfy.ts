@@ -1,10 +1,10 @@
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import { cutText } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
-import { composeNotice, type Markup, noticeOf, STATES } from './notice.ts'
-import { byRequest, NOT_HTTP, shownOrigin, textIn } from './request.ts'
+import { ALERT_STATES, composeNotice, type Markup, noticeOf } from './notice.ts'
+import { answerText, byRequest, NOT_HTTP, shownOrigin } from './request.ts'
 
 type Ntfy = Extract<Action, { type: 'ntfy' }>
 
@@ -26,7 +26,7 @@ export const ntfy = byRequest<Ntfy>({
     }
   },
   meaning(status, body) {
-    const reason = textIn(body, 'error')
+    const reason = answerText(body, 'error')
     return {
       ...(reason !== undefined && { reason }),
       permanent: [400, 401, 403, 404, 413].includes(status),
@@ -34,15 +34,15 @@ export const ntfy = byRequest<Ntfy>({
   },
 })
 
-export const ntfyBody = (action: Ntfy, topic: string, message: AlertMessage, links: Links) => {
+export const ntfyBody = (action: Ntfy, topic: string, message: AlertMessage, links: AlertLinks) => {
   const { priority } = action.parameters
   const notice = noticeOf(action, message, links)
   const page = notice.links[0]?.[1]
   return {
     topic,
-    title: cutText(notice.title, MAX_TITLE),
-    message: composeNotice({ ...notice, links: [] }, LINES, MAX_BYTES),
-    tags: [STATES[message.type].ends ? 'white_check_mark' : 'link'],
+    title: cutText(notice.title, MAX_NTFY_TITLE),
+    message: composeNotice({ ...notice, links: [] }, NTFY_LINES, MAX_NTFY_BYTES),
+    tags: [ALERT_STATES[message.type].ends ? 'white_check_mark' : 'link'],
     ...(priority && { priority: PRIORITIES[priority] }),
     ...(page !== undefined && { click: page }),
     ...(notice.links.length > 0 && {
@@ -54,7 +54,7 @@ export const ntfyBody = (action: Ntfy, topic: string, message: AlertMessage, lin
 const PRIORITIES: Record<string, number> = { min: 1, low: 2, default: 3, high: 4, max: 5 }
 
 /** Plain text: `markdown` is not asked for. */
-const LINES: Markup = {
+const NTFY_LINES: Markup = {
   plain: text => text,
   field: (name, value) => `${name}: ${value}`,
   link: (name, url) => `${name}: ${url}`,
@@ -62,5 +62,5 @@ const LINES: Markup = {
 }
 
 /** A longer message becomes an attachment. */
-const MAX_BYTES = 4_096
-const MAX_TITLE = 250
+const MAX_NTFY_BYTES = 4_096
+const MAX_NTFY_TITLE = 250

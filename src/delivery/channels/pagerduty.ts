@@ -1,9 +1,9 @@
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import { cutText } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
-import { noticeOf, STATES } from './notice.ts'
+import { ALERT_STATES, noticeOf } from './notice.ts'
 import { byRequest, HIDDEN_SECRET, NOT_HTTP } from './request.ts'
 
 type PagerDuty = Extract<Action, { type: 'PagerDuty' }>
@@ -26,10 +26,10 @@ export const pagerduty = byRequest<PagerDuty>({
   },
 })
 
-export const pagerDutyEvent = (action: PagerDuty, message: AlertMessage, links: Links) => {
+export const pagerDutyEvent = (action: PagerDuty, message: AlertMessage, links: AlertLinks) => {
   const { routingKey, severity } = action.parameters
   const head = { routing_key: routingKey, dedup_key: message.id }
-  if (STATES[message.type].ends) return { ...head, event_action: 'resolve' }
+  if (ALERT_STATES[message.type].ends) return { ...head, event_action: 'resolve' }
   const { title, note, message: said, facts, fields, links: pages } = noticeOf(action, message, links)
   return {
     ...head,
@@ -46,9 +46,9 @@ export const pagerDutyEvent = (action: PagerDuty, message: AlertMessage, links: 
       group: cutText(message.rule.name, MAX_SUMMARY),
       custom_details: Object.fromEntries([
         ...(note === undefined ? [] : [['Note', note]]),
-        ...(said === '' ? [] : [['Message', cutText(said, MAX_SAID)]]),
+        ...(said === '' ? [] : [['Message', cutText(said, MAX_DETAIL_TEXT)]]),
         ...facts,
-        ...fields.slice(0, MAX_FIELDS),
+        ...fields.slice(0, MAX_DETAILS),
       ]),
     },
   }
@@ -57,5 +57,5 @@ export const pagerDutyEvent = (action: PagerDuty, message: AlertMessage, links: 
 const EVENTS = 'https://events.pagerduty.com/v2/enqueue'
 const MAX_SUMMARY = 1_024
 /** An event may have 512 kB. */
-const MAX_FIELDS = 100
-const MAX_SAID = 16_000
+const MAX_DETAILS = 100
+const MAX_DETAIL_TEXT = 16_000

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { isRecord } from '../../lib/arrays.ts'
 import { parseRetryAfter } from '../../lib/retry.ts'
-import { keysOf } from '../../rules/hidden-keys.ts'
+import { actionKeys } from '../../rules/hidden-keys.ts'
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import type { AlertMessage, ChannelKind, SendContext, SendOutcome } from './channel.ts'
 
 /** The request for a message, or why there is none. */
@@ -22,13 +22,13 @@ export interface AnswerMeaning {
   permanent?: boolean
 }
 
-type Failure = Extract<SendOutcome, { type: 'retry' }>
+type RetryOutcome = Extract<SendOutcome, { type: 'retry' }>
 
 interface RequestKind<A extends Action> {
   /** URL that identifies the receiver, secrets included; its origin is where messages go. */
   address(action: A): string
   shown(action: A): string
-  request(action: A, message: AlertMessage, links: Links): Request
+  request(action: A, message: AlertMessage, links: AlertLinks): Request
   headers?(message: AlertMessage, body: string, context: SendContext): Record<string, string>
   /** Reads a refusal, whose body is undefined if it is no JSON object. */
   meaning?(status: number, body: Record<string, unknown> | undefined): AnswerMeaning
@@ -50,7 +50,7 @@ export const byRequest = <A extends Action>({
     const { method, url, body } = made
     const shown = { method, url: url.href, body }
     // Exact numbers do not survive the way through JSON.
-    return keysOf(action).length === 0 ? shown : JSON.parse(hideKeys(action, JSON.stringify(shown)))
+    return actionKeys(action).length === 0 ? shown : JSON.parse(hideKeys(action, JSON.stringify(shown)))
   },
 
   open: ({ http, links }) => ({
@@ -63,16 +63,20 @@ export const byRequest = <A extends Action>({
       const body = made.body === null ? '' : JSON.stringify(made.body)
       const own = { 'content-type': 'application/json', ...made.headers, ...headers(message!, body, context) }
       const outcome = await http.attempt({ method, url, headers: own, ...(made.body !== null && { body }) }, context)
-      const meant = outcome.type === 'retry' && meaning ? explain(outcome, meaning, context.now) : outcome
+      const meant = outcome.type === 'retry' && meaning ? explainRefusal(outcome, meaning, context.now) : outcome
       return 'head' in meant ? { ...meant, head: hideKeys(action, meant.head) } : meant
     },
   }),
 })
 
-const explain = (outcome: Failure, meaning: NonNullable<RequestKind<Action>['meaning']>, now: number): SendOutcome => {
+const explainRefusal = (
+  outcome: RetryOutcome,
+  meaning: NonNullable<RequestKind<Action>['meaning']>,
+  now: number,
+): SendOutcome => {
   const { status, head, why } = outcome
   if (status === null) return outcome
-  const { reason, retryAfter, permanent } = meaning(status, jsonOf(head))
+  const { reason, retryAfter, permanent } = meaning(status, answerJson(head))
   const said = reason === undefined ? why : `${why}: ${reason}`
   if (permanent) return { type: 'refused', why: said, status, head }
   // A service may send both, and the header may be that of a proxy.
@@ -81,7 +85,7 @@ const explain = (outcome: Failure, meaning: NonNullable<RequestKind<Action>['mea
   return { ...outcome, why: said, ...(retryAfterMs > 0 && { retryAfterMs }) }
 }
 
-const jsonOf = (head: string): Record<string, unknown> | undefined => {
+const answerJson = (head: string): Record<string, unknown> | undefined => {
   try {
     const body = JSON.parse(head) as unknown
     return isRecord(body) ? body : undefined
@@ -91,14 +95,14 @@ const jsonOf = (head: string): Record<string, unknown> | undefined => {
 }
 
 /** A member of an answer that must be a number, or a text. */
-export const numberIn = (body: unknown, name: string): number | undefined =>
+export const answerNumber = (body: unknown, name: string): number | undefined =>
   isRecord(body) && typeof body[name] === 'number' ? body[name] : undefined
-export const textIn = (body: unknown, name: string): string | undefined =>
+export const answerText = (body: unknown, name: string): string | undefined =>
   isRecord(body) && typeof body[name] === 'string' ? body[name] : undefined
 
 /** A preview or an answer may repeat the keys of the action. */
 const hideKeys = (action: Action, text: string): string =>
-  keysOf(action).reduce((rest, [, key]) => rest.replaceAll(key, HIDDEN_SECRET), text)
+  actionKeys(action).reduce((rest, [, key]) => rest.replaceAll(key, HIDDEN_SECRET), text)
 
 /**
  * The target's origin with a hash of the whole URL: one host (Slack, Discord) has many receivers,

@@ -1,9 +1,9 @@
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import type { AlertMessage } from './channel.ts'
 import { cutToFit, fitting, moreFields, noticeOf } from './notice.ts'
-import { byRequest, NOT_HTTP, shownOrigin, textIn } from './request.ts'
+import { answerText, byRequest, NOT_HTTP, shownOrigin } from './request.ts'
 
 type Teams = Extract<Action, { type: 'Teams' }>
 
@@ -16,7 +16,7 @@ export const teams = byRequest<Teams>({
     return url ? { method: 'POST', url, body: teamsBody(action, message, links) } : NOT_HTTP
   },
   meaning(status, body) {
-    const reason = textIn(body?.error, 'message')
+    const reason = answerText(body?.error, 'message')
     return {
       ...(reason !== undefined && { reason }),
       // The workflow was deleted or turned off, its signature is wrong, or the card is refused.
@@ -29,7 +29,7 @@ export const teams = byRequest<Teams>({
  * Text is in runs, whose content is no markup: TextBlocks would take Markdown, and mentions need an
  * entity of the card.
  */
-export const teamsBody = (action: Teams, message: AlertMessage, links: Links) => {
+export const teamsBody = (action: Teams, message: AlertMessage, links: AlertLinks) => {
   const { title, note, message: said, facts, fields, links: pages } = noticeOf(action, message, links)
   const top = [
     runs([{ text: title, weight: 'Bolder', size: 'Medium' }]),
@@ -39,7 +39,7 @@ export const teamsBody = (action: Teams, message: AlertMessage, links: Links) =>
   const bottom = pages.map(([name, url]) => ({ type: 'Action.OpenUrl', title: name, url }))
   const around = bytesOf(cardWith([...top, ...named], bottom)) + MORE_BYTES
   const lines = said.split('\n').map(line => runs([{ text: line }]))
-  const room = MAX_BYTES - around
+  const room = MAX_CARD_BYTES - around
   const own =
     said === ''
       ? []
@@ -88,7 +88,7 @@ const withoutFunctions = (text: string): string => text.replaceAll('{{', '{\u200
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 /** Of a message, in bytes. */
-const MAX_BYTES = 28 << 10
+const MAX_CARD_BYTES = 28 << 10
 /** Of the line about omitted fields, and of a run around its text. */
 const MORE_BYTES = 200
 const RUN_BYTES = 100

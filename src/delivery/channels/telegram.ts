@@ -1,10 +1,10 @@
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import { escapeHtml, withoutMentions } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
 import { composeNotice, type Markup, noticeOf } from './notice.ts'
-import { byRequest, endpointOf, HIDDEN_SECRET, NOT_HTTP, numberIn, textIn } from './request.ts'
+import { answerNumber, answerText, byRequest, endpointOf, HIDDEN_SECRET, NOT_HTTP } from './request.ts'
 
 type Telegram = Extract<Action, { type: 'Telegram' }>
 
@@ -19,9 +19,9 @@ export const telegram = byRequest<Telegram>({
     return url ? { method: 'POST', url, body: telegramBody(action, message, links) } : NOT_HTTP
   },
   meaning(status, body) {
-    const said = textIn(body, 'description')
-    const retryAfter = numberIn(body?.parameters, 'retry_after')
-    const moved = numberIn(body?.parameters, 'migrate_to_chat_id')
+    const said = answerText(body, 'description')
+    const retryAfter = answerNumber(body?.parameters, 'retry_after')
+    const moved = answerNumber(body?.parameters, 'migrate_to_chat_id')
     const reason = moved === undefined ? said : `${said ?? 'the group was upgraded'}: its chat is ${moved} now`
     return {
       ...(reason !== undefined && { reason }),
@@ -32,24 +32,24 @@ export const telegram = byRequest<Telegram>({
   },
 })
 
-export const telegramBody = (action: Telegram, message: AlertMessage, links: Links) => {
+export const telegramBody = (action: Telegram, message: AlertMessage, links: AlertLinks) => {
   const { chat, topic } = action.parameters
   return {
     chat_id: chat,
     ...(topic && { message_thread_id: Number(topic) }),
-    text: composeNotice(noticeOf(action, message, links), HTML, MAX_MESSAGE),
+    text: composeNotice(noticeOf(action, message, links), TELEGRAM_HTML, MAX_MESSAGE),
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
   }
 }
 
-const plain = (text: string): string => escapeHtml(withoutMentions(text))
+const telegramPlain = (text: string): string => escapeHtml(withoutMentions(text))
 
-const HTML: Markup = {
-  title: text => `<b>${plain(text)}</b>`,
-  plain,
+const TELEGRAM_HTML: Markup = {
+  title: text => `<b>${telegramPlain(text)}</b>`,
+  plain: telegramPlain,
   // In code there is neither a mention nor a link.
-  field: (name, value) => `${plain(name)}: <code>${escapeHtml(value)}</code>`,
+  field: (name, value) => `${telegramPlain(name)}: <code>${escapeHtml(value)}</code>`,
   link: (name, url) => `<a href="${escapeHtml(url)}">${name}</a>`,
   // The limit is for the text without its markup.
   size: html => html.replace(/<[^>]*>/g, '').replace(/&(#\d+|\w+);/g, '.').length,

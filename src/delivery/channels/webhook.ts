@@ -1,12 +1,12 @@
 import { URL_TOKEN } from '../../rules/check-alerts.ts'
 import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
-import type { Links } from '../links.ts'
+import type { AlertLinks } from '../links.ts'
 import { fillMessage } from '../message-text.ts'
 import { fillUrl, select } from '../payload.ts'
 import { sign } from '../webhook-signature.ts'
 import type { AlertMessage } from './channel.ts'
-import { STATES } from './notice.ts'
+import { ALERT_STATES } from './notice.ts'
 import { byRequest, HIDDEN_SECRET } from './request.ts'
 
 type Webhook = Extract<Action, { type: 'Webhook (GET)' | 'Webhook (POST)' }>
@@ -39,7 +39,7 @@ export const webhook = (method: 'GET' | 'POST') =>
 const webhookBody = (
   { payload, message: template }: Webhook,
   message: AlertMessage,
-  links: Links,
+  links: AlertLinks,
   { id, type, timestamp, rule, network, targetType, confirmations, entity, source } = message,
 ) => ({
   id,
@@ -50,7 +50,7 @@ const webhookBody = (
   targetType,
   confirmations,
   entity: { _id: entity._id, _type: entity._type },
-  ...(template !== undefined && { message: fillMessage(template, message, STATES[type].label, links) }),
+  ...(template !== undefined && { message: fillMessage(template, message, ALERT_STATES[type].label, links) }),
   payload: select(source, payload, targetType),
 })
 
