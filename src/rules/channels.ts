@@ -83,7 +83,7 @@ export const CHANNELS = {
   ntfy: {
     url: { label: 'URL of the topic', hint: 'Such as https://ntfy.sh/alerts.', holds: 'url', secret: true },
     priority: choiceParameter('Priority', ['min', 'low', 'default', 'high', 'max']),
-    token: { ...key('Access token', 'an access token'), optional: true },
+    token: { ...keyParameter('Access token', 'an access token'), optional: true },
   },
   Matrix: {
     url: { label: 'URL of the homeserver', holds: 'url' },
