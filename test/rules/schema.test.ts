@@ -347,7 +347,7 @@ test('an attribute that the entity has not is refused with the nearest, once', (
 
 test('an alert has the parameters of its type, all of them', () => {
   const at = 'config.alerts[0]'
-  const types = '"Webhook (GET)", "Webhook (POST)", "Email" or "Chat"'
+  const types = '"Webhook (GET)", "Webhook (POST)", "Email", "Chat", "PagerDuty", "Alertmanager", "Telegram", "Discord", "Teams", "ntfy" or "Matrix"'
   refused(
     alerts({ type: 'E-Mail', parameters: [] }),
     `${at}.type: type must be a type of receiver: ${types}, not "E-Mail". Did you mean "Email"?`,
