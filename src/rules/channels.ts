@@ -26,9 +26,9 @@ const urlParameter = {
 /** Keys go into headers, URLs and JSON as they are. */
 const keyParameter = (label: string, what: string, pattern = /^[\w.:~+/=-]{8,500}$/) =>
   ({ label, holds: 'key', form: [pattern, what] }) as const
-const choiceParameter = (label: string, choices: readonly string[]) =>
+const oneOfParameter = (label: string, choices: readonly string[]) =>
   ({ label, holds: 'name', optional: true, choices }) as const
-const severity = choiceParameter('Severity, warning if empty', ['critical', 'error', 'warning', 'info'])
+const severity = oneOfParameter('Severity, warning if empty', ['critical', 'error', 'warning', 'info'])
 
 export const CHANNELS = {
   'Webhook (GET)': { url: urlParameter },
@@ -82,7 +82,7 @@ export const CHANNELS = {
   Teams: { url: { label: 'URL of the workflow', holds: 'url', secret: true } },
   ntfy: {
     url: { label: 'URL of the topic', hint: 'Such as https://ntfy.sh/alerts.', holds: 'url', secret: true },
-    priority: choiceParameter('Priority', ['min', 'low', 'default', 'high', 'max']),
+    priority: oneOfParameter('Priority', ['min', 'low', 'default', 'high', 'max']),
     token: { ...keyParameter('Access token', 'an access token'), optional: true },
   },
   Matrix: {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createWaitingMetrics } from '../../src/delivery/metrics.ts'
+import { CHANNEL_TYPES } from '../../src/rules/channels.ts'
 
 test('what waits is told by channel, those without anything too, and counting takes a tenth of the time at most', t => {
   let asked = 0
@@ -35,13 +36,13 @@ test('what waits is told by channel, those without anything too, and counting ta
     ),
   )
   assert.deepEqual(told, {
-    'deliveries_queued Webhook (GET)': 0,
-    'deliveries_queued Webhook (POST)': 0,
-    'deliveries_queued Email': 0,
+    ...Object.fromEntries(
+      CHANNEL_TYPES.flatMap(type => [
+        [`deliveries_queued ${type}`, 0],
+        [`deliveries_overdue_seconds ${type}`, 0],
+      ]),
+    ),
     'deliveries_queued Chat': 3,
-    'deliveries_overdue_seconds Webhook (GET)': 0,
-    'deliveries_overdue_seconds Webhook (POST)': 0,
-    'deliveries_overdue_seconds Email': 0,
     'deliveries_overdue_seconds Chat': 6,
     'dead_letters ': 2,
     'outbox_pending a/b/c': 3,

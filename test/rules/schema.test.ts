@@ -347,7 +347,8 @@ test('an attribute that the entity has not is refused with the nearest, once', (
 
 test('an alert has the parameters of its type, all of them', () => {
   const at = 'config.alerts[0]'
-  const types = '"Webhook (GET)", "Webhook (POST)", "Email", "Chat", "PagerDuty", "Alertmanager", "Telegram", "Discord", "Teams", "ntfy" or "Matrix"'
+  const types =
+    '"Webhook (GET)", "Webhook (POST)", "Email", "Chat", "PagerDuty", "Alertmanager", "Telegram", "Discord", "Teams", "ntfy" or "Matrix"'
   refused(
     alerts({ type: 'E-Mail', parameters: [] }),
     `${at}.type: type must be a type of receiver: ${types}, not "E-Mail". Did you mean "Email"?`,
@@ -359,7 +360,7 @@ test('an alert has the parameters of its type, all of them', () => {
   )
   refused(
     alerts({ type: 'Webhook (GET)', parameters: { uri: URL }, text: 'x' }),
-    `${at}.text: "text" is not a property of an alert, which has "type", "parameters" and "payload".`,
+    `${at}.text: "text" is not a property of an alert, which has "type", "parameters", "payload" and "message".`,
     `${at}.parameters.uri: "uri" is not a property of the parameters of "Webhook (GET)", which has "url". Did you mean "url"?`,
     `${at}.parameters.url: url must be a URL that starts with http:// or https://, and is missing.`,
   )

@@ -2,7 +2,7 @@ import type { Action } from '../../rules/rule.ts'
 import type { AlertLinks } from '../links.ts'
 import { cutText, plainLine } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
-import { ALERT_STATES, composeNotice, type Markup, noticeOf } from './notice.ts'
+import { composeNotice, type Markup, MESSAGE_STATES, noticeOf } from './notice.ts'
 import { byRequest, endpointOf, NOT_HTTP } from './request.ts'
 import { shownUrl } from './webhook.ts'
 
@@ -28,7 +28,7 @@ export const managedAlert = (action: Alertmanager, message: AlertMessage, links:
   const notice = noticeOf(action, message, links)
   const page = notice.links[0]?.[1]
   const iso = (time: number) => new Date(time).toISOString()
-  const ends = ALERT_STATES[type].ends
+  const ends = MESSAGE_STATES[type].ends
   return {
     labels: {
       alertname: cutText(plainLine(rule.name), MAX_LABEL) || `Rule ${rule.id}`,

@@ -3,8 +3,8 @@ import { parseTarget } from '../http.ts'
 import type { AlertLinks } from '../links.ts'
 import { cutText, plainLine, withoutMentions } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
-import { ALERT_STATES, composeNotice, type Markup, noticeOf } from './notice.ts'
-import { answerNumber, answerText, byRequest, NOT_HTTP, shownOrigin } from './request.ts'
+import { composeNotice, type Markup, MESSAGE_STATES, noticeOf } from './notice.ts'
+import { byRequest, NOT_HTTP, numberInAnswer, shownOrigin, textInAnswer } from './request.ts'
 
 type Discord = Extract<Action, { type: 'Discord' }>
 
@@ -20,7 +20,7 @@ export const discord = byRequest<Discord>({
     return { method: 'POST', url, body: discordBody(action, message, links) }
   },
   meaning(status, body) {
-    const [reason, retryAfter] = [answerText(body, 'message'), answerNumber(body, 'retry_after')]
+    const [reason, retryAfter] = [textInAnswer(body, 'message'), numberInAnswer(body, 'retry_after')]
     return {
       ...(reason !== undefined && { reason }),
       ...(retryAfter !== undefined && { retryAfter }),
@@ -40,7 +40,7 @@ export const discordBody = (action: Discord, message: AlertMessage, links: Alert
         title: cutText(notice.title, MAX_EMBED_TITLE),
         ...(page !== undefined && { url: page }),
         description: composeNotice(notice, MARKDOWN, MAX_EMBED_TEXT),
-        color: ALERT_STATES[message.type].ends ? GREY : ORANGE,
+        color: MESSAGE_STATES[message.type].ends ? GREY : ORANGE,
         timestamp: new Date(message.timestamp).toISOString(),
       },
     ],

@@ -2,7 +2,7 @@ import type { Action } from '../../rules/rule.ts'
 import { type AlertLinks, NO_LINKS } from '../links.ts'
 import { cutText, escapeHtml, MAX_SHOWN_VALUE, plainLine } from '../text.ts'
 import type { AlertMessage, MessageType } from './channel.ts'
-import { ALERT_STATES, noticeOf } from './notice.ts'
+import { MESSAGE_STATES, noticeOf } from './notice.ts'
 
 /** Subject and bodies of a mail about one rule, with no line breaks that could break headers. */
 export const renderMail = (action: Action, messages: readonly AlertMessage[], links = NO_LINKS) => {
@@ -42,10 +42,10 @@ export const renderMail = (action: Action, messages: readonly AlertMessage[], li
 
 /** `Alert`, `Retracted alert`, `3 alerts`, `3 alerts, 1 retracted`. */
 const subjectOf = (messages: readonly AlertMessage[]): string => {
-  if (messages.length === 1) return ALERT_STATES[messages[0]!.type].label
+  if (messages.length === 1) return MESSAGE_STATES[messages[0]!.type].label
   const others = OTHER_TYPES.flatMap(type => {
     const count = messages.filter(it => it.type === type).length
-    return count === 0 ? [] : [`${count} ${ALERT_STATES[type].plural}`]
+    return count === 0 ? [] : [`${count} ${MESSAGE_STATES[type].plural}`]
   })
   return [`${messages.length} alerts`, ...others].join(', ')
 }
@@ -62,7 +62,7 @@ const part = (action: Action, message: AlertMessage, links: AlertLinks) => {
     ...(fields.length > MAX_FIELDS ? [['…', `and ${fields.length - MAX_FIELDS} more fields`] as [string, string]] : []),
   ]
   return {
-    title: `${ALERT_STATES[type].label}: ${targetType} in block ${entity.blockNumber}`,
+    title: `${MESSAGE_STATES[type].label}: ${targetType} in block ${entity.blockNumber}`,
     said: said === '' ? [] : cutText(said, MAX_MAIL_TEXT).split('\n'),
     rows: [...rows.map(([name, value]): [string, string] => [shortLine(name), shortLine(value)]), ...pages],
   }
@@ -70,7 +70,7 @@ const part = (action: Action, message: AlertMessage, links: AlertLinks) => {
 
 const shortLine = (text: string): string => cutText(plainLine(text), MAX_SHOWN_VALUE)
 
-const OTHER_TYPES = (Object.keys(ALERT_STATES) as MessageType[]).filter(type => type !== 'alert.confirmed')
+const OTHER_TYPES = (Object.keys(MESSAGE_STATES) as MessageType[]).filter(type => type !== 'alert.confirmed')
 /** Alerts that a digest shows in full. */
 const MAX_SHOWN = 100
 const MAX_FIELDS = 100

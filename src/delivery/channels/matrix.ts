@@ -5,7 +5,7 @@ import type { AlertLinks } from '../links.ts'
 import { escapeHtml, withoutMentions } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
 import { composeNotice, type Markup, noticeOf } from './notice.ts'
-import { answerNumber, answerText, byRequest, endpointOf, NOT_HTTP } from './request.ts'
+import { byRequest, endpointOf, NOT_HTTP, numberInAnswer, textInAnswer } from './request.ts'
 
 type Matrix = Extract<Action, { type: 'Matrix' }>
 
@@ -24,7 +24,7 @@ export const matrix = byRequest<Matrix>({
     return { method: 'PUT', url, body: matrixBody(action, message, links), headers }
   },
   meaning(status, body) {
-    const [reason, waitMs] = [answerText(body, 'error'), answerNumber(body, 'retry_after_ms')]
+    const [reason, waitMs] = [textInAnswer(body, 'error'), numberInAnswer(body, 'retry_after_ms')]
     return {
       ...(reason !== undefined && { reason }),
       ...(waitMs !== undefined && { retryAfter: waitMs / 1_000 }),

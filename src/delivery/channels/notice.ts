@@ -6,7 +6,7 @@ import { cutText, MAX_SHOWN_VALUE, plainLine } from '../text.ts'
 import type { AlertMessage, MessageType } from './channel.ts'
 
 /** What each state of an alert is called, why it is noted, and whether it ends an incident. */
-export const ALERT_STATES: Record<
+export const MESSAGE_STATES: Record<
   MessageType,
   { label: string; plural: string; note?: (confirmations: Confirmations) => string; ends?: true }
 > = {
@@ -47,7 +47,7 @@ export const noticeOf = (
   links: AlertLinks,
 ): AlertNotice => {
   const { id, type, rule, network, targetType, entity, confirmations, source } = message
-  const { label, note } = ALERT_STATES[type]
+  const { label, note } = MESSAGE_STATES[type]
   const [inConsole, inExplorer] = [links.console(message), links.explorer(message)]
   return {
     title: `${label}: ${cutText(plainLine(rule.name), MAX_NOTICE_TITLE)}`,

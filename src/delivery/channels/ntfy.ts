@@ -3,8 +3,8 @@ import { parseTarget } from '../http.ts'
 import type { AlertLinks } from '../links.ts'
 import { cutText } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
-import { ALERT_STATES, composeNotice, type Markup, noticeOf } from './notice.ts'
-import { answerText, byRequest, NOT_HTTP, shownOrigin } from './request.ts'
+import { composeNotice, type Markup, MESSAGE_STATES, noticeOf } from './notice.ts'
+import { byRequest, NOT_HTTP, shownOrigin, textInAnswer } from './request.ts'
 
 type Ntfy = Extract<Action, { type: 'ntfy' }>
 
@@ -26,7 +26,7 @@ export const ntfy = byRequest<Ntfy>({
     }
   },
   meaning(status, body) {
-    const reason = answerText(body, 'error')
+    const reason = textInAnswer(body, 'error')
     return {
       ...(reason !== undefined && { reason }),
       permanent: [400, 401, 403, 404, 413].includes(status),
@@ -42,7 +42,7 @@ export const ntfyBody = (action: Ntfy, topic: string, message: AlertMessage, lin
     topic,
     title: cutText(notice.title, MAX_NTFY_TITLE),
     message: composeNotice({ ...notice, links: [] }, NTFY_LINES, MAX_NTFY_BYTES),
-    tags: [ALERT_STATES[message.type].ends ? 'white_check_mark' : 'link'],
+    tags: [MESSAGE_STATES[message.type].ends ? 'white_check_mark' : 'link'],
     ...(priority && { priority: PRIORITIES[priority] }),
     ...(page !== undefined && { click: page }),
     ...(notice.links.length > 0 && {

@@ -3,7 +3,7 @@ import { parseTarget } from '../http.ts'
 import type { AlertLinks } from '../links.ts'
 import { cutText } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
-import { ALERT_STATES, noticeOf } from './notice.ts'
+import { MESSAGE_STATES, noticeOf } from './notice.ts'
 import { byRequest, HIDDEN_SECRET, NOT_HTTP } from './request.ts'
 
 type PagerDuty = Extract<Action, { type: 'PagerDuty' }>
@@ -29,7 +29,7 @@ export const pagerduty = byRequest<PagerDuty>({
 export const pagerDutyEvent = (action: PagerDuty, message: AlertMessage, links: AlertLinks) => {
   const { routingKey, severity } = action.parameters
   const head = { routing_key: routingKey, dedup_key: message.id }
-  if (ALERT_STATES[message.type].ends) return { ...head, event_action: 'resolve' }
+  if (MESSAGE_STATES[message.type].ends) return { ...head, event_action: 'resolve' }
   const { title, note, message: said, facts, fields, links: pages } = noticeOf(action, message, links)
   return {
     ...head,

@@ -95,9 +95,9 @@ const answerJson = (head: string): Record<string, unknown> | undefined => {
 }
 
 /** A member of an answer that must be a number, or a text. */
-export const answerNumber = (body: unknown, name: string): number | undefined =>
+export const numberInAnswer = (body: unknown, name: string): number | undefined =>
   isRecord(body) && typeof body[name] === 'number' ? body[name] : undefined
-export const answerText = (body: unknown, name: string): string | undefined =>
+export const textInAnswer = (body: unknown, name: string): string | undefined =>
   isRecord(body) && typeof body[name] === 'string' ? body[name] : undefined
 
 /** A preview or an answer may repeat the keys of the action. */

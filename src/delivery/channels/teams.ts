@@ -3,7 +3,7 @@ import { parseTarget } from '../http.ts'
 import type { AlertLinks } from '../links.ts'
 import type { AlertMessage } from './channel.ts'
 import { cutToFit, fitting, moreFields, noticeOf } from './notice.ts'
-import { answerText, byRequest, NOT_HTTP, shownOrigin } from './request.ts'
+import { byRequest, NOT_HTTP, shownOrigin, textInAnswer } from './request.ts'
 
 type Teams = Extract<Action, { type: 'Teams' }>
 
@@ -16,7 +16,7 @@ export const teams = byRequest<Teams>({
     return url ? { method: 'POST', url, body: teamsBody(action, message, links) } : NOT_HTTP
   },
   meaning(status, body) {
-    const reason = answerText(body?.error, 'message')
+    const reason = textInAnswer(body?.error, 'message')
     return {
       ...(reason !== undefined && { reason }),
       // The workflow was deleted or turned off, its signature is wrong, or the card is refused.
@@ -37,18 +37,18 @@ export const teamsBody = (action: Teams, message: AlertMessage, links: AlertLink
   ]
   const named = facts.map(([name, value]) => fieldRuns(name, value))
   const bottom = pages.map(([name, url]) => ({ type: 'Action.OpenUrl', title: name, url }))
-  const around = bytesOf(cardWith([...top, ...named], bottom)) + MORE_BYTES
+  const around = cardBytes(cardWith([...top, ...named], bottom)) + MORE_BYTES
   const lines = said.split('\n').map(line => runs([{ text: line }]))
   const room = MAX_CARD_BYTES - around
   const own =
     said === ''
       ? []
-      : bytesOf(lines) <= room
+      : cardBytes(lines) <= room
         ? lines
-        : [runs([{ text: cutToFit(said, room - RUN_BYTES, text => bytesOf(text)) }])]
+        : [runs([{ text: cutToFit(said, room - RUN_BYTES, text => cardBytes(text)) }])]
   const rows = fields.map(([name, value]) => fieldRuns(name, value))
   const texts = rows.map(row => JSON.stringify(row))
-  const taken = fitting(texts, room - bytesOf(own), 0, text => Buffer.byteLength(text))
+  const taken = fitting(texts, room - cardBytes(own), 0, text => Buffer.byteLength(text))
   const left = rows.length - taken
   const more = left > 0 ? [runs([{ text: moreFields(left) }])] : []
   return cardWith([...top, ...own, ...named, ...rows.slice(0, taken), ...more], bottom)
@@ -85,7 +85,7 @@ const fieldRuns = (name: string, value: string) => runs([{ text: `${name}: `, we
 /** Clients replace `{{DATE(…)}}`. */
 const withoutFunctions = (text: string): string => text.replaceAll('{{', '{\u200b{')
 
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+const cardBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 /** Of a message, in bytes. */
 const MAX_CARD_BYTES = 28 << 10

@@ -4,7 +4,7 @@ import type { AlertLinks } from '../links.ts'
 import { escapeHtml, withoutMentions } from '../text.ts'
 import type { AlertMessage } from './channel.ts'
 import { composeNotice, type Markup, noticeOf } from './notice.ts'
-import { answerNumber, answerText, byRequest, endpointOf, HIDDEN_SECRET, NOT_HTTP } from './request.ts'
+import { byRequest, endpointOf, HIDDEN_SECRET, NOT_HTTP, numberInAnswer, textInAnswer } from './request.ts'
 
 type Telegram = Extract<Action, { type: 'Telegram' }>
 
@@ -19,9 +19,9 @@ export const telegram = byRequest<Telegram>({
     return url ? { method: 'POST', url, body: telegramBody(action, message, links) } : NOT_HTTP
   },
   meaning(status, body) {
-    const said = answerText(body, 'description')
-    const retryAfter = answerNumber(body?.parameters, 'retry_after')
-    const moved = answerNumber(body?.parameters, 'migrate_to_chat_id')
+    const said = textInAnswer(body, 'description')
+    const retryAfter = numberInAnswer(body?.parameters, 'retry_after')
+    const moved = numberInAnswer(body?.parameters, 'migrate_to_chat_id')
     const reason = moved === undefined ? said : `${said ?? 'the group was upgraded'}: its chat is ${moved} now`
     return {
       ...(reason !== undefined && { reason }),

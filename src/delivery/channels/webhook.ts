@@ -6,7 +6,7 @@ import { fillMessage } from '../message-text.ts'
 import { fillUrl, select } from '../payload.ts'
 import { sign } from '../webhook-signature.ts'
 import type { AlertMessage } from './channel.ts'
-import { ALERT_STATES } from './notice.ts'
+import { MESSAGE_STATES } from './notice.ts'
 import { byRequest, HIDDEN_SECRET } from './request.ts'
 
 type Webhook = Extract<Action, { type: 'Webhook (GET)' | 'Webhook (POST)' }>
@@ -50,7 +50,7 @@ const webhookBody = (
   targetType,
   confirmations,
   entity: { _id: entity._id, _type: entity._type },
-  ...(template !== undefined && { message: fillMessage(template, message, ALERT_STATES[type].label, links) }),
+  ...(template !== undefined && { message: fillMessage(template, message, MESSAGE_STATES[type].label, links) }),
   payload: select(source, payload, targetType),
 })
 
