@@ -172,9 +172,9 @@ const checkMessage = (place: InputPlace, limits: Limits) => {
       place.fault(
         `${place.label} has ${shortenText(token)}, but no form of a value is ${JSON.stringify(shortenText(form))}: use ${quotedList(MESSAGE_FORMS, 'or')}.`,
       )
-    else if (decimals !== undefined && (form !== 'units' || Number(decimals) > MOST_DECIMALS))
+    else if (decimals !== undefined && (form !== 'units' || Number(decimals) > MAX_TOKEN_DECIMALS))
       place.fault(
-        `${place.label} has ${shortenText(token)}: only "units" takes a number, of 0 to ${MOST_DECIMALS} decimals.`,
+        `${place.label} has ${shortenText(token)}: only "units" takes a number, of 0 to ${MAX_TOKEN_DECIMALS} decimals.`,
       )
   }
 }
@@ -216,7 +216,7 @@ export const MESSAGE_TOKEN: RegExp = /\{([\w$.#]+)(?:\|(\w+)(?::(\d{1,3}))?)?\}/
 export const MESSAGE_FORMS = ['units', 'short', 'explorer'] as const
 /** What tokens name beside the fields of the document. */
 export const MESSAGE_NAMES = ['$rule', '$network', '$state', '$block', '$alert', '$console', '$explorer'] as const
-const MOST_DECIMALS = 77
+const MAX_TOKEN_DECIMALS = 77
 
 /** The names that lead to the value of a token. */
 export const tokenPath = (token: string): string[] => token.split(/[.#]/)
