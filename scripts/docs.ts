@@ -351,7 +351,7 @@ const receivers = () =>
       Object.entries(parameters)
         .map(([name, { label, optional, choices, hint }]) => {
           const more = [...(optional ? ['optional'] : []), ...(choices ?? []).map(code)].join(', ')
-          return `${code(name)}: ${label}${more && ` (${more})`}${hint && holdsNoToken(hint) ? `. ${hint.replace(/\.$/, '')}` : ''}`
+          return `${code(name)}: ${label}${more && ` (${more})`}${hint && holdsNoToken(hint) ? `. ${hint.replace(/\.$/, '').replaceAll('https://', '')}` : ''}`
         })
         .join('; '),
       CHANNEL_NOTES[type as ChannelType],
