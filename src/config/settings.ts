@@ -114,7 +114,7 @@ export const NETWORK_SETTINGS = {
   explorer: setting(
     kinds.pageUrl,
     undefined,
-    'URL of an explorer of the chain, such as https://etherscan.io, for links in alerts to its tx, address and block pages.',
+    'URL of an explorer of the chain, such as https://explorer.example, for links in alerts to its tx, address and block pages.',
   ),
   ws: setting(
     kinds.wsUrl,
