@@ -110,7 +110,7 @@ interface CandidatesOptions {
 
 /** Finds the codes below `from` whose bits differ least; among equals, the lowest ids. */
 const createCandidates = (db: Db) => {
-  const runs = db.prepare<[], [run: number, bits: Buffer]>('SELECT run, bits FROM similar_bits ORDER BY run').raw()
+  const runs = createRuns(db)
   return (vector: Int8Array, { from, most, check }: CandidatesOptions): number[] => {
     const asked = uint32Of(quarterBits(vector))
     const ids: number[] = []
@@ -120,14 +120,13 @@ const createCandidates = (db: Db) => {
     let reach = 8 * CODE_BYTES
     let within = 0
     let read = 0
-    for (const [run, bits] of runs.iterate()) {
+    for (const [run, words] of runs()) {
       if (++read % RUNS_PER_CHECK === 0) check()
-      const words = uint32Of(bits)
       const first = run * CODES_PER_ROW
       for (let i = 0; i < CODES_PER_ROW && first + i < from; i++) {
         const at = i * asked.length
         const distance = distanceOf(asked, words, at)
-        if (distance > reach || words.subarray(at, at + asked.length).every(word => word === 0)) continue
+        if (distance > reach || hasNoBit(words, at, at + asked.length)) continue
         ids.push(first + i)
         distances.push(distance)
         counts[distance]!++
@@ -137,6 +136,33 @@ const createCandidates = (db: Db) => {
     }
     let ties = most - (within - counts[reach]!)
     return ids.filter((_, i) => distances[i]! < reach || (distances[i] === reach && ties-- > 0))
+  }
+}
+
+const hasNoBit = (words: Uint32Array, from: number, to: number): boolean => {
+  while (from < to && words[from] === 0) from++
+  return from === to
+}
+
+type RunOfCodes = readonly [run: number, words: Uint32Array]
+
+/** All bits, kept in memory until something is stored: SQLite takes twice as long as comparing. */
+const createRuns = (db: Db) => {
+  const select = db.prepare<[], [run: number, bits: Buffer]>('SELECT run, bits FROM similar_bits ORDER BY run').raw()
+  // Commits of other connections, and of this one.
+  const state = db.prepare<[], string>("SELECT data_version || ' ' || total_changes() FROM pragma_data_version").pluck()
+  let kept: { state: string; runs: RunOfCodes[] } | undefined
+  return function* (): Iterable<RunOfCodes> {
+    const now = state.get()!
+    if (kept?.state === now) return yield* kept.runs
+    kept = undefined
+    let all: RunOfCodes[] | undefined = []
+    for (const [number, bits] of select.iterate()) {
+      const run = [number, uint32Of(bits)] as const
+      if (all && all.push(run) > MAX_KEPT_RUNS) all = undefined
+      yield run
+    }
+    if (all) kept = { state: now, runs: all }
   }
 }
 
@@ -184,6 +210,8 @@ export const findSimilarFault = (db: Db): string | undefined => {
 const CANDIDATES = 1500
 /** Codes in a row of bits, which fills three pages. */
 const CODES_PER_ROW = 126
+/** Runs that each reader keeps: 12 MB. */
+const MAX_KEPT_RUNS = 1000
 /** Rows between two clock checks: some 200 µs. */
 const RUNS_PER_CHECK = 32
 /** Codes that get their bits in one transaction: some 5 ms. */
