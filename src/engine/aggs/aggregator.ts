@@ -141,3 +141,9 @@ export const lengthFor = (owners: Uint32Array): number => {
   for (let i = 0; i < owners.length; i++) if (owners[i]! >= most) most = owners[i]! + 1
   return most
 }
+
+export const sumIn = (numbers: Float64Array): number => {
+  let sum = 0
+  for (let i = 0; i < numbers.length; i++) sum += numbers[i]!
+  return sum
+}

@@ -1,3 +1,4 @@
+import { rememberedBy } from '../../lib/caches.ts'
 import { overLimit } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Aggregation } from '../../query/aggs/ast.ts'
@@ -104,7 +105,10 @@ const MAX_CONDITION_LENGTH = 10_000
 /** Drops ranges that contain the whole segment, so states of a moving time window stay cached. */
 const withoutWideRanges = (node: Node, segment: Segment, { times }: ReadHeader): Node => {
   const ofOne = (one: Node): Node => {
-    if (one.op === 'and') return andNode(one.of.map(ofOne))
+    if (one.op === 'and') {
+      const parts = one.of.map(ofOne)
+      return parts.every((part, i) => part === one.of[i]) ? one : andNode(parts)
+    }
     if (one.op !== 'range') return one
     const [first, last] =
       one.field.field === 'timestamp'
@@ -120,11 +124,12 @@ const withoutWideRanges = (node: Node, segment: Segment, { times }: ReadHeader):
 }
 
 /** Equal conditions have equal texts. */
-export const conditionText = (node: Node): string =>
+export const conditionText = rememberedBy((node: Node): string =>
   JSON.stringify(node, (name, value: unknown) => {
     if (name === 'field') return (value as { path: string }).path
     return typeof value === 'bigint' ? `${value}n` : value
-  })
+  }),
+)
 
 /** Logs with an event. */
 const eventsIn = (segment: Segment, reader: StoreReader): OrdinalSet => {

@@ -72,19 +72,24 @@ export const toElements = (
   const lengths = new Uint32Array(ids.length)
   const elements: number[] = []
   let total = 0
-  for (const [code, id] of ids.entries()) {
+  const rolesOf = new Uint8Array(ids.length)
+  let mostRoles = 0
+  for (let code = 0; code < ids.length; code++) {
     starts[code] = roles.length
     if (times[code] === 0) continue
-    const { event, error } = reader.signature(id)
+    const { event, error } = reader.signature(ids[code]!)
     const inputs = error === null ? (event?.inputs ?? []) : []
     for (const [position, input] of inputs.entries()) {
-      const role = { signature: id, position, input }
+      const role = { signature: ids[code]!, position, input }
       if (looksAt?.(role, at.kind) === false) continue
       roles.push(role)
       elements.push(times[code]!)
     }
     lengths[code] = inputs.length
-    total += (roles.length - starts[code]!) * times[code]!
+    const own = roles.length - starts[code]!
+    rolesOf[code] = own
+    mostRoles = Math.max(mostRoles, own)
+    total += own * times[code]!
   }
   starts[ids.length] = roles.length
   const { buckets, owners } = batch
@@ -92,12 +97,11 @@ export const toElements = (
   if (owners) {
     for (let i = 0; i < batch.count; i++)
       if (!hasArguments || hasArguments[i]) counts[owners[i]!]! += lengths[inBatch()[i]!]!
-  } else if (buckets > 0) counts[0] = times.reduce((sum, documents, code) => sum + documents * lengths[code]!, 0)
+  } else if (buckets > 0) for (let code = 0; code < ids.length; code++) counts[0]! += times[code]! * lengths[code]!
   const found = { roles, counts: Uint32Array.from(elements) }
-  if (!hasArguments && times.every((_, code) => starts[code + 1]! - starts[code]! <= 1)) {
-    const isKept = Uint8Array.from(times, (_, code) => starts[code + 1]! - starts[code]!)
-    const documents =
-      total === 0 ? emptyBatch(batch) : total === batch.count ? batch : ofCodes(batch, at, codes, isKept)
+  if (!hasArguments && mostRoles <= 1) {
+    const isWhole = total === batch.count
+    const documents = total === 0 ? emptyBatch(batch) : isWhole ? batch : ofCodes(batch, at, codes, rolesOf)
     return { at: { ...at, elements: ofDocuments(at, codes, starts, found) }, batch: documents, counts }
   }
   const all = listElements({ batch, starts, codes: inBatch(), hasArguments }, total)

@@ -7,6 +7,7 @@ import {
   type Codes,
   codesIn,
   countCodes,
+  createScratch,
   eachValue,
   type FewKeys,
   type FoundValues,
@@ -230,23 +231,28 @@ const bySlots = ({ codes, names, list, keys }: Coded, batch: Batch, wantsInner: 
 
 /** The rows of slots with documents; row numbers plus 1, or 0 for none, replace the counts. */
 const takeRows = (slots: Uint32Array, keys: Float64Array, buckets: number): BucketRows => {
-  let most = 0
-  for (let slot = 0; slot < slots.length; slot++) if (slots[slot] !== 0) most++
-  const all = createRows(most)
+  const all: BucketRows = {
+    owners: rowScratch.owners(Uint32Array, slots.length),
+    keys: rowScratch.keys(Float64Array, slots.length),
+    counts: rowScratch.counts(Float64Array, slots.length),
+  }
   let size = 0
   for (let owner = 0, slot = 0; owner < buckets; owner++)
     for (let code = 0; code < keys.length; code++, slot++) {
       const documents = slots[slot]!
       if (documents === 0) continue
+      const key = keys[code]!
       slots[slot] = 0
-      if (Number.isNaN(keys[code])) continue
+      if (Number.isNaN(key)) continue
       all.owners[size] = owner
-      all.keys[size] = keys[code]! + 0
+      all.keys[size] = key + 0
       all.counts[size] = documents
       slots[slot] = ++size
     }
-  return size === most ? all : firstRows(all, size)
+  return firstRows(all, size)
 }
+
+const rowScratch = { owners: createScratch(), keys: createScratch(), counts: createScratch() }
 
 /** Counts bucket after bucket in one table of keys, where a table of both were too large. */
 const byBuckets = ({ codes, list, keys }: Coded, batch: Batch, wantsInner: boolean): Groups => {
@@ -299,7 +305,7 @@ const documentsInRows = (numbers: Uint32Array, size: number, batch: Batch): Batc
   const { count, from } = batch
   if (!numbers.includes(0)) {
     for (let i = 0; i < count; i++) numbers[i]!--
-    return { ...sameDocuments(batch), owners: size === 1 ? undefined : numbers, buckets: size }
+    return inOtherBuckets(batch, size === 1 ? undefined : numbers, size)
   }
   const { list } = batch
   const ordinals = new Uint32Array(count)
@@ -319,16 +325,14 @@ const documentsInRows = (numbers: Uint32Array, size: number, batch: Batch): Batc
   }
 }
 
-const sameDocuments = (batch: Batch): Pick<Batch, 'count' | 'list' | 'from' | 'bits'> => {
-  const { count, from, bits } = batch
-  if (!bits) return { count, from, list: batch.list }
-  return {
-    ...{ count, from, bits },
-    get list() {
-      return batch.list
-    },
-  }
-}
+/** The same documents; `list` is computed lazily. */
+const inOtherBuckets = (batch: Batch, owners: Uint32Array | undefined, buckets: number): Batch => ({
+  ...{ count: batch.count, from: batch.from, owners, buckets },
+  ...(batch.bits && { bits: batch.bits }),
+  get list() {
+    return batch.list
+  },
+})
 
 /** Repeats each document for each of its values. */
 const withRepeats = (found: Extract<FoundValues, { form: 'several' }>, batch: Batch) => {

@@ -17,6 +17,7 @@ import {
   bytesOfStates,
   createNumbers,
   lengthFor,
+  sumIn,
 } from './aggregator.ts'
 import type { Batch, BatchView } from './batch.ts'
 import { sharedKeys } from './keys.ts'
@@ -275,12 +276,6 @@ const summandsOf = (found: FoundValues, batch: Batch): Summands => {
     return { values: found.keys, times, ends: [times.length] }
   }
   return { values: gatheredOnce(found, batch), owners, ends: owners ? [] : (runs ?? [count]) }
-}
-
-const sumIn = (numbers: Float64Array): number => {
-  let sum = 0
-  for (let i = 0; i < numbers.length; i++) sum += numbers[i]!
-  return sum
 }
 
 /** Undefined if a number is below 0 or not whole, or if a double does not hold all sums exactly. */

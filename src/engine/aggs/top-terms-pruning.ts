@@ -1,4 +1,4 @@
-import type { AggregationState } from './aggregator.ts'
+import { type AggregationState, sumIn } from './aggregator.ts'
 import { edgeOf } from './order.ts'
 import { type BucketRows, mergeRows } from './rows.ts'
 
@@ -24,12 +24,8 @@ export const leadsOf = (
   wanted: number,
 ): Leads | undefined => {
   if (wanted < 1 || wanted > MAX_SHOWN_BUCKETS) return undefined
-  let total = 0
-  let documents = 0
-  for (let i = 0; i < counts.length; i++) {
-    total += numbers[i]!
-    documents += counts[i]!
-  }
+  const documents = sumIn(counts)
+  const total = numbers === counts ? documents : sumIn(numbers)
   const depth = Math.max(MIN_LEADS, LEADS_PER_BUCKET * wanted)
   if (numbers.length <= 2 * depth) return { keys, numbers, rest: 0, total, documents }
   const rest = edgeOf(numbers, depth, false)

@@ -138,12 +138,23 @@ const ofSignature = (
       const data = column.data(at)
       if (!bounds || !data) return NO_FOUND_VALUES
       const found = foundOnlyIn(data, bounds.greatest)
-      // The overflow signature is shared by several.
-      if (found.keys.some(id => !Number.isNaN(id) && isShared(id, reader))) return records.read(at, batch)
+      if (hasShared(found, reader)) return records.read(at, batch)
       return mapped(found, keyOf)
     },
   }
 }
+
+/** Whether one of these signatures is shared by several, as the one of overflow is. */
+const hasShared = (found: FoundValues, reader: StoreReader): boolean => {
+  const known = sharedIn.get(found)
+  if (known !== undefined) return known
+  const has = found.keys.some(id => !Number.isNaN(id) && isShared(id, reader))
+  sharedIn.set(found, has)
+  return has
+}
+
+/** The values of a cached column are the same each time. */
+const sharedIn = new WeakMap<FoundValues, boolean>()
 
 const ofColumn = (
   kind: Kind,

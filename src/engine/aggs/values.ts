@@ -2,7 +2,7 @@ import { rememberedBy } from '../../lib/caches.ts'
 import { type ColumnData, MISSING } from '../index/column-codec.ts'
 import { indexFrom } from '../index/segment.ts'
 import { endOrdinal, isRowKind, type NumberedKind, type SegmentView } from '../query/fields/ordinals.ts'
-import { FULL_WORD } from '../query/match/ordinal-set.ts'
+import { bitsIn, FULL_WORD } from '../query/match/ordinal-set.ts'
 import { blockOf } from '../schema.ts'
 import { type Batch, ordinalAt } from './batch.ts'
 
@@ -205,7 +205,7 @@ const wholeCountsOf = (column: Codes, size: number): Uint32Array | undefined => 
 const wholeCounts = new WeakMap<Codes, Uint32Array | null>()
 
 /** Arrays that a thread uses again: new ones would have to be cleared and collected. */
-const createScratch = () => {
+export const createScratch = () => {
   let buffer = new ArrayBuffer(0)
   return <T>(type: ArrayType<T>, count: number): T => {
     const bytes = count * type.BYTES_PER_ELEMENT
@@ -238,6 +238,9 @@ const picked = <T extends Codes | Float64Array>(all: T, batch: Batch, scratch?: 
   return numbers
 }
 
+/** In a word: from here on a look at each bit takes less time than finding those that are set. */
+const MANY_BITS = 12
+
 const pickMasked = (all: Codes | Float64Array, bits: Uint32Array, into: Codes | Float64Array) => {
   let size = 0
   for (let word = 0; word < bits.length; word++) {
@@ -248,6 +251,12 @@ const pickMasked = (all: Codes | Float64Array, bits: Uint32Array, into: Codes | 
       const run = all.subarray(first * 32, (word + 1) * 32)
       into.set(run as Uint8Array, size)
       size += run.length
+    } else if (size + 32 <= into.length && bitsIn(left) > MANY_BITS) {
+      // Without branches; each value is written over until one is meant.
+      for (let ordinal = word * 32; left !== 0; ordinal++, left >>>= 1) {
+        into[size] = all[ordinal]!
+        size += left & 1
+      }
     } else for (; left !== 0; left &= left - 1) into[size++] = all[word * 32 + 31 - Math.clz32(left & -left)]!
   }
 }
@@ -370,13 +379,16 @@ export const foundByBlock = (
   let at: Uint32Array | undefined
   return {
     ...{ form: 'few', keys, distinct },
-    ends: Uint32Array.from(header.times, (_, index) => endOrdinal(header, numbered, index)),
+    ends: isRowKind(numbered) || numbered === 'block' ? endsIn(header, numbered) : header.ends[numbered],
     get at() {
       at ??= blockIndexes({ header, size }, numbered)
       return at
     },
   }
 }
+
+const endsIn = (header: SegmentView['header'], numbered: NumberedKind): Uint32Array =>
+  Uint32Array.from(header.times, (_, index) => endOrdinal(header, numbered, index))
 
 export const blockIndexes = (
   { header, size }: Pick<SegmentView, 'header' | 'size'>,
