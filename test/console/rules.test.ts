@@ -98,7 +98,7 @@ describe('rules in the console', { skip }, () => {
     await page.getByLabel('URL of the Bot API (optional)').fill(receiver.url)
     await page.getByLabel('Name', { exact: true }).fill('By bot')
     await press(page, 'Create the rule')
-    await see(page, 'chat must be the id of a chat, or its @name')
+    await see(page.getByLabel('Form'), 'chat must be the id of a chat, or its @name')
     await page.getByLabel('Chat', { exact: true }).fill('@ops')
     await page.getByLabel('Message (optional)').fill('{from|short} pays {value|units}')
     await press(page, 'Create the rule')
@@ -117,7 +117,7 @@ describe('rules in the console', { skip }, () => {
     await page.getByRole('status').getByText('delivered, HTTP 200').waitFor()
     const { path, body } = receiver.calls.find(it => it.body.includes('Test alert'))!
     assert.equal(path, `/bot${BOT_TOKEN}/sendMessage`)
-    assert.match((JSON.parse(body) as { text: string }).text, /\n0x0D3e…e12C pays \d+\n/i)
+    assert.match((JSON.parse(body) as { text: string }).text, /\n0x0D3e…e12C pays [\d.]+\n/i)
   })
 
   test('the form asks what people know, and the preview and a sentence follow', async t => {

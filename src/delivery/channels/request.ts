@@ -100,9 +100,12 @@ export const numberInAnswer = (body: unknown, name: string): number | undefined 
 export const textInAnswer = (body: unknown, name: string): string | undefined =>
   isRecord(body) && typeof body[name] === 'string' ? body[name] : undefined
 
-/** A preview or an answer may repeat the keys of the action. */
+/** A preview or an answer may repeat the keys of the action; one that is hidden already has a space. */
 const hideKeys = (action: Action, text: string): string =>
-  actionKeys(action).reduce((rest, [, key]) => rest.replaceAll(key, HIDDEN_SECRET), text)
+  actionKeys(action).reduce(
+    (rest, [, key]) => rest.replaceAll(key, HIDDEN_SECRET).replaceAll(key.replaceAll(' ', '%20'), HIDDEN_SECRET),
+    text,
+  )
 
 /**
  * The target's origin with a hash of the whole URL: one host (Slack, Discord) has many receivers,
