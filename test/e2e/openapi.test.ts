@@ -36,6 +36,7 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
   const doc = { index: 'tx', id: tx, document: tx, type: 'tx' }
   const keep = { query: 'keep_alive=1m' }
   const all = { fields: '*' }
+  const list = { path: { name: 'whales' } }
   const query = { query: { match_all: {} } }
   const msearch = '{"index":"tx"}\n{"size":1}\n{"index":"log"}\n{"query":{"no":1}}\n'
   return {
@@ -57,6 +58,14 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
     '/alerting/deliveries/{id} get': { path: { id: '1000' }, status: 404 },
     '/alerting/deliveries/redeliver post': { body: { dead: true } },
     '/{technology}/{blockchain}/{network}/abi/{address} get': { path: { address: `0x${'00'.repeat(20)}` } },
+    ...Object.fromEntries(
+      ['', '/values', '/add', '/remove'].flatMap(at => [
+        [`/alerting/lists/{name}${at} get`, list],
+        [`/alerting/lists/{name}${at} post`, { ...list, body: `${WATCHED}\n` }],
+      ]),
+    ),
+    '/alerting/lists/{name} put': { ...list, body: `${WATCHED}\n` },
+    '/alerting/lists/{name} delete': { ...list, status: 204 },
     '/alerting/rules post': { body: rule, status: 201 },
     '/alerting/rules/bulk post': { body: `${JSON.stringify(rule)}\n`, status: 201 },
     '/alerting/rules/simulate post': { body: { ...rule, size: 1 } },
@@ -102,6 +111,9 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
     [`${ES}/_field_caps get`]: { query: 'fields=*', body: all },
   }
 }
+
+/** A value of a watch list. */
+const WATCHED = `0x${'00'.repeat(20)}`
 
 const DEFAULTS: Record<string, string> = { index: 'tx', type: 'tx', names: '_all', id: '', document: '' }
 
@@ -238,6 +250,7 @@ describe('the description of a server', () => {
     const alerts = [{ type: 'Webhook (POST)', parameters: { url: receiver.url } }]
     const rule = ruleBody({ technology, blockchain, network, config: ruleConfig({ alerts }) })
     await send('POST', '/alerting/rules', rule)
+    await send('PUT', '/alerting/lists/whales', `${WATCHED}\n`)
 
     const faults: string[] = []
     // What removes something comes last.

@@ -105,6 +105,12 @@ export const asShown = (answer: unknown, shown: unknown): unknown => {
 
 /** Of the server's clock; those of the chain are always the same. */
 const TIMES = new Set(['createdAt', 'updatedAt', 'deliveredAt', 'receivedAt', 'changedAt', 'at', 'timestamp'])
-/** Durations, scores of suggestions, which change with every name that is known, and what a machine has room for. */
-const VARYING = new Set(['took', 'latencyMs', 'score', 'headAge', 'readers'])
+/**
+ * Durations, scores of suggestions, which change with every name that is known, what a machine has
+ * room for, and how much a rule has found by then.
+ */
+const VARYING = new Set([
+  ...['took', 'latencyMs', 'score', 'headAge', 'readers'],
+  ...['triggerCount', 'cancelledDeliveries'],
+])
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
