@@ -109,6 +109,7 @@ const prepare = async (serve: Context['serve']): Promise<Ground> => {
   const alerts = [{ type: 'Webhook (POST)', parameters: { url: 'http://127.0.0.1:9/' } }]
   const config = { ...(rule as { config: object }).config, alerts }
   const { id } = await told('POST', '/alerting/rules', { ...rule, config })
+  await told('PUT', '/alerting/lists/event', [`0x${'00'.repeat(20)}`])
   const [abi] = (await told('POST', '/abis', { name: 'attack', abi: ABI })).abis
   const firstOf = async (entity: string): Promise<string> =>
     (await told('GET', `/${NETWORK}/es/${entity}/_search?size=1`)).hits.hits[0]?._id ?? 'a'

@@ -29,6 +29,8 @@ export interface Watched extends Times {
 export const watchOther = async (ground: Ground) => {
   const thread = new Worker(new URL('watch-thread.ts', import.meta.url), { workerData: ground })
   await once(thread, 'message')
+  // An attack that fails ends, instead of waiting for its watch.
+  thread.unref()
   const tell = async (what: 'lap' | 'stop'): Promise<Seen> => {
     const told = once(thread, 'message')
     thread.postMessage(what)

@@ -183,7 +183,7 @@ describe('pages of things', { skip }, () => {
   test('a proxy: its implementation and upgrades, how its ABI is known, similar contracts', async t => {
     const page = await bench.enter(t, `${AT}/address/${PROXY}?tab=contract`)
     const proxy = page.getByRole('region', { name: 'Proxy' })
-    await see(proxy, 'Implementation')
+    await see(proxy, /^Implementation$/)
     const upgrades = await bench.server.total(DEMO, 'event', {
       bool: { filter: [{ term: { address: PROXY } }, { term: { 'event.raw': 'Upgraded' } }] },
     })

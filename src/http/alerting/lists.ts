@@ -31,7 +31,7 @@ const VALUES_BODY = {
     type: 'string',
     description: 'A value in each line, plain or as a JSON string; or one JSON list of strings.',
   },
-  example: '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C\n',
+  example: '"0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C"\n',
   type: 'application/x-ndjson',
   required: true,
 }
