@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Cluster, ClusterAnswer } from '../../src/cluster/connection/cluster.ts'
 import { createClusterHealth, watermarkOf } from '../../src/cluster/indices/cluster-health.ts'
 import { retry } from '../../src/lib/errors.ts'
+import { until } from '../e2e/program.ts'
 import { openTestCluster, withoutOpenSearch } from '../support/real-opensearch.ts'
 
 const NETWORK = 'ethereum/made-up/mainnet'
@@ -131,7 +132,8 @@ test('a share of a large disk counts up to the bytes that Elasticsearch wants fr
 
 test('a real cluster tells its health', { skip: withoutOpenSearch }, async t => {
   const { cluster, options } = await openTestCluster(t)
-  const health = await createClusterHealth(cluster, options, NETWORK)()
+  // A cluster that has just started may tell its version later.
+  const health = await until(createClusterHealth(cluster, options, NETWORK), ({ version }) => version !== null)
   assert.deepEqual([health.state, health.nodes, health.error], ['green', 1, null])
   assert.match(health.version!, /^(OpenSearch|Elasticsearch) \d/)
   assert.ok(health.diskFree! > 0 && health.rejected !== null)
