@@ -237,15 +237,11 @@ export const createLists = (db: Database.Database, { write, nextSeq, trail, now,
 
     /** Creates the list, or puts other values in the place of all it has. Values are canonical. */
     async replace(account: number, name: string, values: readonly string[], by: Actor = thisUser()) {
-      const pause = createPauses()
       if (values.length > limits.listValues) throw overLimit('listValues', limits)
       const staged = Number(write(() => insert.run({ account, at: now() })).lastInsertRowid)
-      let size = 0
-      for (let at = 0; at < values.length; at += LIST_PIECE) {
-        const piece = values.slice(at, at + LIST_PIECE)
-        size += write(() => piece.reduce((sum, value) => sum + put.run(staged, packValue(value)).changes, 0))
-        await pause()
-      }
+      const size = await sumInPieces(values, piece =>
+        write(() => piece.reduce((sum, value) => sum + put.run(staged, packValue(value)).changes, 0)),
+      )
       const made = write(() => {
         const before = get(account, name)
         if (!before && sizes.get(account)!.lists >= limits.lists) throw overLimit('lists', limits)
@@ -280,12 +276,7 @@ export const createLists = (db: Database.Database, { write, nextSeq, trail, now,
       values: readonly string[],
       { added, by = thisUser() }: { added: boolean; by?: Actor },
     ): Promise<{ list: StoredList; count: number }> {
-      const pause = createPauses()
-      let count = 0
-      for (let at = 0; at < values.length; at += LIST_PIECE) {
-        count += changePiece(account, name, values.slice(at, at + LIST_PIECE), added, by)
-        await pause()
-      }
+      const count = await sumInPieces(values, piece => changePiece(account, name, piece, added, by))
       return { list: existing(account, name), count }
     },
 
@@ -315,6 +306,17 @@ export const createLists = (db: Database.Database, { write, nextSeq, trail, now,
     },
     dropUses: (rule: number): void => void leave.run(rule),
   }
+}
+
+/** Writes values some at a time; returns how many were written. */
+const sumInPieces = async (values: readonly string[], write: (piece: readonly string[]) => number) => {
+  const pause = createPauses()
+  let sum = 0
+  for (let at = 0; at < values.length; at += LIST_PIECE) {
+    sum += write(values.slice(at, at + LIST_PIECE))
+    await pause()
+  }
+  return sum
 }
 
 /** Names a list among all accounts. */

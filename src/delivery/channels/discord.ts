@@ -20,10 +20,9 @@ export const discord = byRequest<Discord>({
     return { method: 'POST', url, body: discordBody(action, message, links) }
   },
   meaning(status, body) {
-    const [reason, retryAfter] = [textInAnswer(body, 'message'), numberInAnswer(body, 'retry_after')]
     return {
-      ...(reason !== undefined && { reason }),
-      ...(retryAfter !== undefined && { retryAfter }),
+      reason: textInAnswer(body, 'message'),
+      retryAfter: numberInAnswer(body, 'retry_after'),
       // The webhook was deleted, its token is wrong, or the message is refused.
       permanent: [400, 401, 403, 404].includes(status),
     }

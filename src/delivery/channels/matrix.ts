@@ -24,10 +24,10 @@ export const matrix = byRequest<Matrix>({
     return { method: 'PUT', url, body: matrixBody(action, message, links), headers }
   },
   meaning(status, body) {
-    const [reason, waitMs] = [textInAnswer(body, 'error'), numberInAnswer(body, 'retry_after_ms')]
+    const waitMs = numberInAnswer(body, 'retry_after_ms')
     return {
-      ...(reason !== undefined && { reason }),
-      ...(waitMs !== undefined && { retryAfter: waitMs / 1_000 }),
+      reason: textInAnswer(body, 'error'),
+      retryAfter: waitMs && waitMs / 1_000,
       // A wrong token or room, or a sender who may not write there.
       permanent: [400, 401, 403, 404, 413].includes(status),
     }

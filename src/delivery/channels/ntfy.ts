@@ -25,13 +25,10 @@ export const ntfy = byRequest<Ntfy>({
       headers: token ? { authorization: `Bearer ${token}` } : {},
     }
   },
-  meaning(status, body) {
-    const reason = textInAnswer(body, 'error')
-    return {
-      ...(reason !== undefined && { reason }),
-      permanent: [400, 401, 403, 404, 413].includes(status),
-    }
-  },
+  meaning: (status, body) => ({
+    reason: textInAnswer(body, 'error'),
+    permanent: [400, 401, 403, 404, 413].includes(status),
+  }),
 })
 
 export const ntfyBody = (action: Ntfy, topic: string, message: AlertMessage, links: AlertLinks) => {

@@ -15,9 +15,9 @@ export type Request =
 /** What the answer of a service says beyond its status. */
 export interface AnswerMeaning {
   /** Its own words for why. */
-  reason?: string
+  reason?: string | undefined
   /** Seconds that it asks to wait. */
-  retryAfter?: number
+  retryAfter?: number | undefined
   /** No further try can succeed. */
   permanent?: boolean
 }

@@ -16,9 +16,8 @@ export const teams = byRequest<Teams>({
     return url ? { method: 'POST', url, body: teamsBody(action, message, links) } : NOT_HTTP
   },
   meaning(status, body) {
-    const reason = textInAnswer(body?.error, 'message')
     return {
-      ...(reason !== undefined && { reason }),
+      reason: textInAnswer(body?.error, 'message'),
       // The workflow was deleted or turned off, its signature is wrong, or the card is refused.
       permanent: [400, 401, 403, 404, 413].includes(status),
     }

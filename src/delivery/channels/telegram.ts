@@ -24,8 +24,8 @@ export const telegram = byRequest<Telegram>({
     const moved = numberInAnswer(body?.parameters, 'migrate_to_chat_id')
     const reason = moved === undefined ? said : `${said ?? 'the group was upgraded'}: its chat is ${moved} now`
     return {
-      ...(reason !== undefined && { reason }),
-      ...(retryAfter !== undefined && { retryAfter }),
+      reason,
+      retryAfter,
       // A wrong token or chat, a bot that was blocked, a text that is refused.
       permanent: [400, 401, 403, 404].includes(status),
     }

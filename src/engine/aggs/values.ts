@@ -192,9 +192,11 @@ const addMasked = (column: Codes, bits: Uint32Array, step: 1 | -1, counts: Uint3
 /** The counts of a whole column, from the second time on that they are asked for. */
 const wholeCountsOf = (column: Codes, size: number): Uint32Array | undefined => {
   const known = wholeCounts.get(column)
-  if (known === undefined) wholeCounts.set(column, null)
-  if (!known && known !== null) return undefined
   if (known) return known
+  if (known === undefined) {
+    wholeCounts.set(column, null)
+    return undefined
+  }
   const counts = new Uint32Array(size)
   for (let i = 0; i < column.length; i++) counts[column[i]!]!++
   wholeCounts.set(column, counts)

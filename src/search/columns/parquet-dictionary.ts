@@ -1,3 +1,5 @@
+import { LENGTH_BYTES } from './cells.ts'
+
 /** The distinct values of a column, and which of them each value is. */
 export interface ParquetDictionary {
   /** The values, in the encoding PLAIN. */
@@ -12,7 +14,7 @@ export interface ParquetDictionary {
  */
 export const findDictionary = (values: Uint8Array, size: number): ParquetDictionary | undefined => {
   const view = new DataView(values.buffer, values.byteOffset, values.length)
-  const least = size > 0 ? size : LENGTH_SIZE
+  const least = size > 0 ? size : LENGTH_BYTES
   const most = Math.floor(values.length / least)
   const indexes = new Uint32Array(most)
   const slots = slotsFor(most)
@@ -21,7 +23,7 @@ export const findDictionary = (values: Uint8Array, size: number): ParquetDiction
   let entryBytes = 0
   let count = 0
   for (let at = 0; at < values.length; count++) {
-    const length = size > 0 ? size : LENGTH_SIZE + view.getUint32(at, true)
+    const length = size > 0 ? size : LENGTH_BYTES + view.getUint32(at, true)
     const entry = dictionaryEntry(view, at, length, slots, starts)
     if (entry < 0) return undefined
     if (entry === starts.length) {
@@ -41,7 +43,6 @@ export const findDictionary = (values: Uint8Array, size: number): ParquetDiction
   }
 }
 
-const LENGTH_SIZE = 4
 /** Values after which half of them must be known. */
 const PROBED = 2000
 /** Slots that are looked at: values may be chosen to collide. */
@@ -98,7 +99,7 @@ const entriesAt = (
   const entries = new Uint8Array(bytes)
   let to = 0
   for (const at of starts) {
-    const length = size > 0 ? size : LENGTH_SIZE + view.getUint32(at, true)
+    const length = size > 0 ? size : LENGTH_BYTES + view.getUint32(at, true)
     entries.set(values.subarray(at, at + length), to)
     to += length
   }

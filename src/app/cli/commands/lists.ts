@@ -1,11 +1,9 @@
-import { messageOf, refuse } from '../../../lib/errors.ts'
-import { collectAtMost, readAtMost } from '../../../lib/files.ts'
-import { overLimit } from '../../../limits/index.ts'
 import { parseListValues } from '../../../rules/list-values.ts'
 import type { ListBook } from '../../rules.ts'
 import { type CommandContext, command } from '../command.ts'
 import { formatCount, formatTable } from '../format.ts'
 import { createAlertingAsk, serverOf } from '../open-rule-book.ts'
+import { readInputFile } from './rule-files.ts'
 import { ACCOUNT, BOOK } from './rules.ts'
 
 /** Bytes of values in one request, which is below what a server takes. */
@@ -58,23 +56,25 @@ const piecesOf = (values: readonly string[]): string[][] => {
 }
 
 /** Values of files, or of standard input. */
-const valuesOfFiles = async (files: readonly string[], context: Pick<CommandContext, 'streams' | 'config'>) => {
+const valuesOfFiles = async (
+  files: readonly string[],
+  { streams: { stdin }, config: { limits } }: Pick<CommandContext, 'streams' | 'config'>,
+) => {
   const values: string[] = []
-  for (const file of files) for (const value of await valuesOfFile(file, context)) values.push(value)
+  for (const file of files) {
+    const bytes = await readInputFile(file, { stdin, limits, subject: file })
+    for (const value of await parseListValues(bytes, limits)) values.push(value)
+  }
   return values
 }
 
-const valuesOfFile = async (file: string, { streams, config }: Pick<CommandContext, 'streams' | 'config'>) => {
-  const { inputFile } = config.limits
-  let bytes: Uint8Array | undefined
-  try {
-    bytes = file === '-' ? await collectAtMost(streams.stdin, inputFile) : readAtMost(file, inputFile)
-  } catch (error) {
-    throw refuse('file_unreadable', `${file} cannot be read: ${messageOf(error)}`, error)
-  }
-  if (!bytes) throw overLimit('inputFile', config.limits, file)
-  return parseListValues(bytes, config.limits)
-}
+/** What commands have that read values for a list from files. */
+const FILLING = {
+  usage: '[--account NAME] NAME FILE…|-',
+  settings: [...BOOK, 'limit'],
+  options: ACCOUNT,
+  arity: [2, Number.POSITIVE_INFINITY],
+} as const
 
 const values = (count: number) => formatCount(count, 'value', 'values')
 
@@ -97,12 +97,9 @@ export const listsListCommand = command({
 })
 
 export const listsPutCommand = command({
+  ...FILLING,
   name: 'lists put',
-  usage: '[--account NAME] NAME FILE…|-',
   summary: 'Creates a watch list, or replaces its values: one in each line of the files.',
-  settings: [...BOOK, 'limit'],
-  options: ACCOUNT,
-  arity: [2, Number.POSITIVE_INFINITY],
   run: async context => {
     const [name = '', ...files] = context.args
     const list = await valuesOfFiles(files, context)
@@ -113,12 +110,9 @@ export const listsPutCommand = command({
 
 const changeCommand = <const T extends 'add' | 'remove'>(change: T, summary: string) =>
   command({
+    ...FILLING,
     name: `lists ${change}`,
-    usage: '[--account NAME] NAME FILE…|-',
     summary,
-    settings: [...BOOK, 'limit'],
-    options: ACCOUNT,
-    arity: [2, Number.POSITIVE_INFINITY],
     run: async context => {
       const [name = '', ...files] = context.args
       const list = await valuesOfFiles(files, context)

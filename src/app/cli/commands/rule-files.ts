@@ -22,15 +22,24 @@ import { ACCOUNT, BOOK, formatCancelled, idsOf, openBook } from './rules.ts'
 
 const fileLabel = (file: string): string => (file === '-' ? 'standard input' : file)
 
-/** Reads a JSON file, or standard input for `-`. Callers add the file name to errors. */
-const readJsonFile = async (file: string, stdin: Readable, limits: Limits): Promise<unknown> => {
+/** Reads a file, or standard input for `-`. Errors call it by `subject`. */
+export const readInputFile = async (
+  file: string,
+  { stdin, limits, subject }: { stdin: Readable; limits: Limits; subject: string },
+): Promise<Uint8Array> => {
   let bytes: Uint8Array | undefined
   try {
     bytes = file === '-' ? await collectAtMost(stdin, limits.inputFile) : readAtMost(file, limits.inputFile)
   } catch (error) {
-    throw refuse('file_unreadable', `It cannot be read: ${messageOf(error)}`, error)
+    throw refuse('file_unreadable', `${subject} cannot be read: ${messageOf(error)}`, error)
   }
-  if (!bytes) throw overLimit('inputFile', limits, 'It')
+  if (!bytes) throw overLimit('inputFile', limits, subject)
+  return bytes
+}
+
+/** Reads a file as JSON. Callers add the file name to errors. */
+const readJsonFile = async (file: string, stdin: Readable, limits: Limits): Promise<unknown> => {
+  const bytes = await readInputFile(file, { stdin, limits, subject: 'It' })
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
   } catch (error) {
