@@ -105,13 +105,14 @@ export const offersFor = (known: readonly string[], rows: readonly RuleLine[]) =
 /** The name of a watch list in the place of values. */
 export const listNamed = ({ value }: JsonObject): string | undefined => textAt(value, 'list')
 
+export const takesList = (operator: string): boolean => operator.startsWith('Equals any')
+
 /** Converts the value for the operator: a list, one of several values, or a text. */
 export const withOperator = (rest: JsonObject, operator: string): JsonObject => {
   const { value } = rest
-  const takesSeveral = operator.startsWith('Equals any')
-  if (takesSeveral && listNamed(rest) !== undefined) return { ...rest, operator }
+  if (takesList(operator) && listNamed(rest) !== undefined) return { ...rest, operator }
   const texts = Array.isArray(value) ? value : typeof value === 'string' && value !== '' ? [value] : []
-  return { ...rest, operator, value: takesSeveral ? texts : (texts[0] ?? '') }
+  return { ...rest, operator, value: takesList(operator) ? texts : (texts[0] ?? '') }
 }
 
 export const isComplete = ({ names, rest: { value } }: RuleLine): boolean =>

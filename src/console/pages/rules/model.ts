@@ -38,8 +38,6 @@ export const OPERATOR_PHRASES: Record<Exclude<RuleOperator, typeof INSPECT>, str
   'Less or Equal': 'is at most',
 }
 
-export const takesList = (operator: string): boolean => operator.startsWith('Equals any')
-
 const DEFAULT_RECEIVER = 'Webhook (POST)'
 /** Default first. */
 export const RECEIVER_TYPES: readonly string[] = [
