@@ -105,6 +105,18 @@ export const MIGRATIONS: readonly string[] = [
      PRIMARY KEY (list, rule)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX rule_lists_by_rule ON rule_lists (rule)`,
+  `CREATE TABLE silences (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     account INTEGER NOT NULL REFERENCES accounts,
+     matcher TEXT NOT NULL,
+     begins INTEGER NOT NULL,
+     ends INTEGER NOT NULL,
+     author TEXT NOT NULL,
+     reason TEXT NOT NULL,
+     created_at INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX silences_by_account ON silences (account);
+   CREATE INDEX silences_by_end ON silences (ends)`,
 ]
 
 /** Accounts, their tokens, rules and signing secrets. Several processes may have it open. */

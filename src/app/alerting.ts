@@ -285,8 +285,9 @@ const alertAnswer = ({ alert: { source: _, ...alert }, deliveries }: AlertRecord
   deliveries: deliveries.map(wholeDeliveryAnswer),
 })
 
-const deliveryAnswer = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
+const deliveryAnswer = ({ createdAt, deliveredAt, nextAt, silence, ...delivery }: DeliveryInfo) => ({
   ...delivery,
+  ...(silence !== null && { silence }),
   createdAt: iso(createdAt),
   deliveredAt: isoOrNull(deliveredAt),
   nextAt: isoOrNull(nextAt),

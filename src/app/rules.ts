@@ -8,6 +8,8 @@ import { DELIVERIES_FILE } from '../delivery/ledger/file.ts'
 import type { ListFilter, RedeliverFilter } from '../delivery/ledger/records.ts'
 import { type DeliveryStore, openDeliveries } from '../delivery/ledger/store.ts'
 import { createGuard } from '../delivery/ssrf-guard.ts'
+import { silenceAnswer } from '../http/alerting/silences.ts'
+import type { SilenceAnswer } from '../http/shapes/rules.ts'
 import { readStatus } from '../ingest/status/live.ts'
 import type { FailingState } from '../ingest/status/status.ts'
 import { lazy } from '../lib/caches.ts'
@@ -15,11 +17,13 @@ import { refuse } from '../lib/errors.ts'
 import { didYouMean } from '../lib/name-matching.ts'
 import { nativeOption } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
+import type { Limits } from '../limits/index.ts'
 import { loadLists } from '../rules/followed-lists.ts'
 import { checkListName, listInUse, unknownList } from '../rules/list-store.ts'
 import { type FindList, NO_LISTS } from '../rules/lower.ts'
 import { covers, listsIn, networkOf, type RuleInput } from '../rules/rule.ts'
 import { checkRule } from '../rules/schema.ts'
+import { checkSilence } from '../rules/silences/check.ts'
 import { openRules, type Rules } from '../rules/store.ts'
 import { openSecrets } from '../rules/webhook-secrets.ts'
 import type { Pool } from '../search/pool.ts'
@@ -38,6 +42,14 @@ export interface ListBook {
   change(name: string, values: readonly string[], added: boolean): Promise<{ count: number; size: number }>
   has(name: string, value: string): Promise<boolean>
   remove(name: string): Promise<void>
+}
+
+/** The silences of one account: at a running server, or in a data folder. */
+export interface SilenceBook {
+  all(): Promise<SilenceAnswer[]>
+  /** Times are ISO 8601 UTC. */
+  add(silence: object): Promise<SilenceAnswer>
+  remove(id: number): Promise<void>
 }
 
 interface Searched {
@@ -89,7 +101,7 @@ export const createRulesService = (
     )
   }
 
-  const onlyAccount = (name: string | undefined, whose: 'rules' | 'lists') => {
+  const onlyAccount = (name: string | undefined, whose: 'rules' | 'lists' | 'silences') => {
     const all = accounts().accounts()
     const account = name === undefined && all.length === 1 ? all[0] : name === undefined ? undefined : accountOf(name)
     if (account) return account
@@ -148,6 +160,9 @@ export const createRulesService = (
 
     /** Watch lists of an account; by default of the only account. */
     lists: (name: string | undefined): ListBook => createListBook(rules(), onlyAccount(name, 'lists').id),
+
+    silences: (name: string | undefined): SilenceBook =>
+      createSilenceBook(rules(), onlyAccount(name, 'silences').id, config.limits),
 
     /** Checks a rule as the HTTP API does. `idle`: why a valid rule would match nothing now. */
     check(value: unknown) {
@@ -224,6 +239,26 @@ const createListBook = ({ lists, synced }: Pick<Rules, 'lists' | 'synced'>, id: 
   async remove(list) {
     const users = await lists.remove(id, list)
     if (users.length > 0) throw refuse('list_in_use', listInUse(list, users))
+    await synced()
+  },
+})
+
+const createSilenceBook = (
+  { silences, synced }: Pick<Rules, 'silences' | 'synced'>,
+  account: number,
+  limits: Limits,
+): SilenceBook => ({
+  all: async () => silences.all(account).map(it => silenceAnswer(it, Date.now())),
+  async add(value) {
+    const now = Date.now()
+    const { silence, faults } = checkSilence(value, { now, limits })
+    if (!silence) throw refuse('bad_silence', faults.map(({ message }) => message).join('\n'))
+    const made = silenceAnswer(silences.add(account, silence), now)
+    await synced()
+    return made
+  },
+  async remove(id) {
+    if (!silences.remove(account, id)) throw refuse('unknown_silence', `This account has no silence ${id}.`)
     await synced()
   },
 })

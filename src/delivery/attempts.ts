@@ -7,7 +7,8 @@ import type { DestinationState, Scheduler } from './scheduler.ts'
 import type { Sender } from './sender.ts'
 import type { WorkerOptions } from './worker.ts'
 
-interface AttemptsOptions extends Pick<WorkerOptions, 'store' | 'channels' | 'clock' | 'onOutcome' | 'failingSince'> {
+interface AttemptsOptions
+  extends Pick<WorkerOptions, 'store' | 'channels' | 'clock' | 'silences' | 'onOutcome' | 'failingSince'> {
   scheduler: Scheduler
   sender: Pick<Sender, 'attempt'>
   counted: Counters
@@ -97,6 +98,7 @@ export const createAttempts = (options: AttemptsOptions) => {
     let jobs: (Job | undefined)[]
     try {
       const claimed = all.map(({ due }) => due)
+      silence(claimed.flat(), now)
       jobs = store.claim(claimed, now)
     } catch (error) {
       for (const begun of all) end(begun, now + againMs)
@@ -109,6 +111,14 @@ export const createAttempts = (options: AttemptsOptions) => {
         under.add(done)
       } else end(begun, now)
     }
+  }
+
+  /** Decided when a message would be sent, since the silence may be newer than its alert. */
+  const silence = (due: readonly DueDelivery[], now: number) => {
+    const { silences } = options
+    if (!silences?.refresh(now)) return
+    const ids = due.map(({ id }) => id)
+    for (const channel of store.silence(ids, now, silences.find)) counted.silenced.add({ channel })
   }
 
   const send = async (begun: RunningAttempt, job: Job) => {

@@ -18,6 +18,7 @@ export const createCounters = (metrics: Metrics) => {
     retried: of('retried'),
     dead: of('dead'),
     cancelled: of('cancelled'),
+    silenced: of('silenced'),
     lag: metrics.histogram('chainsieve_delivery_lag_seconds', LAG_BOUNDS_S),
     attempt: metrics.histogram('chainsieve_delivery_attempt_duration_seconds', ATTEMPT_BOUNDS_S),
   }

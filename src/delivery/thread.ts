@@ -19,6 +19,7 @@ import { createLinks } from './links.ts'
 import { createWaitingMetrics } from './metrics.ts'
 import { createOutboxes } from './outbox-poller.ts'
 import { countAlerts } from './series.ts'
+import { createSilenceFinder } from './silences.ts'
 import type { DeliveryData, FromDelivery, Questions, ToDelivery } from './thread-messages.ts'
 import { createWorker } from './worker.ts'
 
@@ -51,6 +52,7 @@ export const runDelivery = ({ data, stores, settings }: DeliveryData) => {
     outboxes: outboxes.all,
     rules: ruleOf,
     rulesVersion: rules.version,
+    silences: createSilenceFinder({ silences: rules.silences, version: rules.version, rules: ruleOf }),
     ageClock: now => ageClock(data, now),
     channels,
     // An account may get its secret later to verify earlier deliveries.

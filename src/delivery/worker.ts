@@ -17,6 +17,7 @@ import { createOutboxPoller, type OutboxSource } from './outbox-poller.ts'
 import { SCHEDULE_MS } from './retry-schedule.ts'
 import { createScheduler } from './scheduler.ts'
 import { createSender } from './sender.ts'
+import type { SilenceFinder } from './silences.ts'
 
 export interface WorkerOptions {
   store: DeliveryStore
@@ -25,6 +26,7 @@ export interface WorkerOptions {
   /** The current rule, paused or not. */
   rules(id: number): StoredRule | undefined
   rulesVersion?(): number
+  silences?: SilenceFinder
   ageClock?(now: number): number
   channels: ChannelOf
   /** Signing secrets of an account, newest first. */
@@ -63,6 +65,7 @@ export const createWorker = ({
   outboxes,
   rules,
   rulesVersion = () => 0,
+  silences,
   ageClock = now => now,
   channels,
   secrets,
@@ -108,6 +111,7 @@ export const createWorker = ({
       schedule,
       random: options.random,
     },
+    ...(silences && { silences }),
     ...(onOutcome && { onOutcome }),
     ...(failingSince && { failingSince }),
     againMs: POLL_MS,

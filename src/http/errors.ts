@@ -125,7 +125,7 @@ export const unknownRoute = (c: RequestContext, why = whatThereIs(c.req.path)): 
 
 const whatThereIs = (path: string) =>
   /^\/alerting(\/|$)/.test(path)
-    ? 'rules are at /alerting/rules/, and watch lists at /alerting/lists/.'
+    ? 'rules are at /alerting/rules/, watch lists at /alerting/lists/, and silences at /alerting/silences/.'
     : 'searches go to /{technology}/{blockchain}/{network}/es/{entity}/search/, ' +
       'documents are at /{technology}/{blockchain}/{network}/es/{entity}/{id}/.'
 

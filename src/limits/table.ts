@@ -342,6 +342,12 @@ export const LIMITS = {
     'Remove values that you no longer need.',
   ),
   listValue: bytesLimit('256B', INVALID, ['a value of a watch list', 'text'], 'Use a shorter text.'),
+  silences: countLimit(
+    1_000,
+    INVALID,
+    ['an account', 'silences that are not over'],
+    'Remove some, or name several rules in one.',
+  ),
   ruleMatches: countLimit(
     2_000,
     INVALID,

@@ -81,7 +81,7 @@ export const METRIC_TABLE = {
   chainsieve_deliveries_total: [
     'counter',
     'channel outcome',
-    'Deliveries by outcome: delivered, retried (an attempt failed), dead, cancelled (no longer wanted).',
+    'Deliveries by outcome: delivered, retried (an attempt failed), dead, cancelled (no longer wanted), silenced.',
   ],
   chainsieve_delivery_lag_seconds: ['histogram', 'channel', 'Time from receiving a block to delivering its alert.'],
   chainsieve_delivery_attempt_duration_seconds: [

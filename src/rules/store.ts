@@ -6,6 +6,7 @@ import { messageOf } from '../lib/errors.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../limits/index.ts'
 import { createLists } from './list-store.ts'
 import { covers, isWide, networkOf, type RuleInput, type StoredRule } from './rule.ts'
+import { createSilences } from './silences/store.ts'
 
 interface RuleExchange {
   before?: readonly RuleInput[]
@@ -181,6 +182,7 @@ export const openRules = (
     return result
   }
 
+  const silences = createSilences(db, { write, trail, now, limits })
   const lists = createLists(db, { write, nextSeq: () => nextSeq.get()!, trail, now, limits })
 
   const createAll = (account: number, list: readonly NewRule[], by: Actor = thisUser()): StoredRule[] =>
@@ -212,6 +214,7 @@ export const openRules = (
     ...reading,
     /** Watch lists. */
     lists,
+    silences,
     /**
      * `input` is valid. A null `startBlock` is fixed by `fixStart`. `by` names who did it in the
      * audit trail; by default the user of the command line.

@@ -166,7 +166,7 @@ test('a file that a newer version wrote is refused', () => {
     next: 'stop',
     code: 'accounts_newer',
     message:
-      `${join(folder, 'accounts.sqlite')} was written by a newer version of Chainsieve (accounts version 7, this one knows 5): ` +
+      `${join(folder, 'accounts.sqlite')} was written by a newer version of Chainsieve (accounts version 7, this one knows 6): ` +
       'run that version, or choose another data folder with --data',
   })
 })

@@ -110,7 +110,7 @@ describe('opening the deliveries', () => {
     attempt(B)
     store.close()
     const db = new Database(join(data, 'deliveries.sqlite'))
-    db.exec('DROP TABLE failing')
+    db.exec('DROP TABLE failing; ALTER TABLE delivery DROP COLUMN silence')
     db.pragma(`user_version = ${DELIVERY_MIGRATIONS.findIndex(text => text.includes('CREATE TABLE failing'))}`)
     db.close()
     assert.throws(() => openDeliveries(data), { code: 'deliveries_older' })
@@ -178,6 +178,7 @@ describe('taking over an outbox', () => {
       deliveredAt: null,
       lastStatus: null,
       lastError: null,
+      silence: null,
     }
     assert.deepEqual(store.list({ limit: 10 }), [
       { id: 2, action: 1, target: 'b.example', ...common },
@@ -432,6 +433,7 @@ describe('attempts', () => {
         deliveredAt: 80_000,
         lastStatus: 200,
         lastError: null,
+        silence: null,
         attempts: [
           {
             n: 1,

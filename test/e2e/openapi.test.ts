@@ -66,6 +66,11 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
     ),
     '/alerting/lists/{name} put': { ...list, body: `${WATCHED}\n` },
     '/alerting/lists/{name} delete': { ...list, status: 204 },
+    '/alerting/silences post': {
+      body: { matcher: { fields: { address: WATCHED } }, to: '2999-01-01T00:00:00Z', reason: 'none' },
+      status: 201,
+    },
+    '/alerting/silences/{id} delete': { path: { id: '1' }, status: 204 },
     '/alerting/rules post': { body: rule, status: 201 },
     '/alerting/rules/bulk post': { body: `${JSON.stringify(rule)}\n`, status: 201 },
     '/alerting/rules/simulate post': { body: { ...rule, size: 1 } },

@@ -133,6 +133,7 @@ An account has more than 100 watch lists. Delete lists that no rule uses, or joi
 A watch list has more than 1000000 values. Spread them over several lists and [Or].
 An account has more than 5000000 values in all of its watch lists. Remove values that you no longer need.
 A value of a watch list has more than 256B of text. Use a shorter text.
+An account has more than 1000 silences that are not over. Remove some, or name several rules in one.
 An account has more than 2000 matches in one block. No alerts are made for further matches: narrow the conditions of the rules.
 A request for series has more than 500000 numbers, which are rules times buckets. Ask for fewer buckets, or for some of the rules.
 An account has more than 4 simulations and tests of rules under way. Try again when one of them has ended.

@@ -46,7 +46,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Collect blocks': ['serve', 'dev', 'replay', 'index', 'import'],
   'Ask and watch': ['search', 'export', 'status', 'health', 'doctor', 'stats'],
   'Look after data': ['backup', 'restore', 'verify', 'prune', 'move', 'compact', 'salvage'],
-  'Alert rules': ['rules', 'lists', 'receive'],
+  'Alert rules': ['rules', 'lists', 'silences', 'receive'],
   Accounts: ['account', 'accounts', 'token', 'audit'],
   ABIs: ['abi'],
   'This program': ['completion'],

@@ -53,7 +53,10 @@ export interface Destinations {
 const LOOK = 2_000
 const MAX_COUNTED_DELIVERIES = 20_000
 
-const DELIVERY_STATES: readonly DeliveryState[] = ['queued', 'delivered', 'dead', 'cancelled']
+const STORED_STATES = ['queued', 'delivered', 'dead', 'cancelled'] as const satisfies DeliveryState[]
+/** How a state is stored. */
+const storedState = (state: ListedState): (typeof STORED_STATES)[number] =>
+  state === 'waiting' || state === 'retried' ? 'queued' : state === 'silenced' ? 'cancelled' : state
 
 export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptInfo[]) => {
   const idsBefore = (index: string, where: string) =>
@@ -81,8 +84,7 @@ export const createListing = (db: Db, attemptsOf: (delivery: number) => AttemptI
   const idsOf = ({ account, state, rule, alert, before = Number.MAX_SAFE_INTEGER }: PageFilter): number[] => {
     if (alert !== undefined) return ofAlert.all({ alert, before })
     if (rule !== undefined) return ofRule.all({ rule, before })
-    const states =
-      state === undefined ? DELIVERY_STATES : [state === 'waiting' || state === 'retried' ? 'queued' : state]
+    const states = state === undefined ? STORED_STATES : [storedState(state)]
     return states
       .flatMap(state => ofState.all({ account, state, before }))
       .sort((a, b) => b - a)

@@ -169,4 +169,7 @@ export const DELIVERY_MIGRATIONS: readonly string[] = [
    INSERT INTO failing (account, channel, receiver, rule, target, error, status, since, at)
      SELECT account, channel, receiver, rule, target, error, status, min(first), max(last) FROM tried
      GROUP BY account, channel, receiver HAVING max(last) IS NOT NULL AND max(last) > coalesce(max(delivered), 0)`,
+
+  `-- The silence by which a cancelled delivery was not sent.
+   ALTER TABLE delivery ADD COLUMN silence INTEGER`,
 ]

@@ -4,8 +4,11 @@ import type { Action } from '../../rules/rule.ts'
 import type { MessageType } from '../channels/channel.ts'
 import { atomically, type Db } from './file.ts'
 
-/** `dead`: a dead letter, whose tries are used up or which its receiver refused. */
-export type DeliveryState = 'queued' | 'delivered' | 'dead' | 'cancelled'
+/**
+ * `dead`: a dead letter, whose tries are used up or which its receiver refused. `silenced`: stored
+ * as cancelled, with its silence.
+ */
+export type DeliveryState = 'queued' | 'delivered' | 'dead' | 'cancelled' | 'silenced'
 
 /** A delivery as shown. Times are epoch milliseconds. */
 export interface DeliveryInfo {
@@ -28,6 +31,8 @@ export interface DeliveryInfo {
   deliveredAt: number | null
   lastStatus: number | null
   lastError: string | null
+  /** Number of the silence by which it was not sent. */
+  silence: number | null
 }
 
 export interface AttemptInfo {
@@ -86,9 +91,10 @@ export interface Failed {
   at: number
 }
 
-export const SELECT_DELIVERIES = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target, d.state, d.tries,
+export const SELECT_DELIVERIES = `SELECT d.id, d.network, d.alert, d.type, d.rule, d.action, r.channel, r.shown AS target,
+    iif(d.silence IS NULL, d.state, 'silenced') AS state, d.tries,
     CASE d.state WHEN 'queued' THEN d.next_at END AS nextAt, d.created_at AS createdAt, d.delivered_at AS deliveredAt,
-    d.last_status AS lastStatus, d.last_error AS lastError
+    d.last_status AS lastStatus, d.last_error AS lastError, d.silence
   FROM delivery d JOIN receiver r ON r.id = d.receiver`
 
 const ATTEMPTS = `SELECT n, at, latency_ms AS latencyMs, outcome, status, error, head, next_at AS nextAt, combined FROM attempt
@@ -160,7 +166,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
           'Name what to deliver again: a rule, an alert, a delivery, a range, or dead deliveries.',
         )
       const conditions = [...sqlConditions(REDELIVER, filter), ...(dead ? ["state = 'dead'"] : [])]
-      const where = `${conditions.join(' AND ')} AND state <> 'cancelled' AND overtaken = 0 AND type <> 'alert.test'`
+      const where = `${conditions.join(' AND ')} AND (state <> 'cancelled' OR silence IS NOT NULL) AND overtaken = 0 AND type <> 'alert.test'`
       const most = limits.queuedDeliveries
       const values = { ...filter, most, now: now() }
       return atomically(db, () => {
@@ -178,7 +184,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
           db.prepare(sql).run(values)
         return db
           .prepare(
-            `UPDATE delivery SET state = 'queued', tries = 0, next_at = @now, queued_at = @now, settled_at = NULL WHERE ${where}`,
+            `UPDATE delivery SET state = 'queued', tries = 0, next_at = @now, queued_at = @now, settled_at = NULL, silence = NULL WHERE ${where}`,
           )
           .run(values).changes
       })

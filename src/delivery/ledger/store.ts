@@ -6,6 +6,7 @@ import { createOutcomes } from './outcomes.ts'
 import { createQueue } from './queue.ts'
 import { createRecords } from './records.ts'
 import { createRetention } from './retention.ts'
+import { createSilencing } from './silencing.ts'
 
 /** `<data>/deliveries.sqlite`: what is to be delivered and what became of it. */
 export type DeliveryStore = ReturnType<typeof openDeliveries>
@@ -26,6 +27,7 @@ export const openDeliveries = (data: string, { native, now = Date.now, limits = 
     ...createOutcomes(db),
     ...records,
     ...createRetention(db),
+    ...createSilencing(db),
     ...createListing(db, records.attemptsOf),
     close: () => void db.close(),
   }

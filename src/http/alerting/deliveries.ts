@@ -81,6 +81,7 @@ const LISTED_STATES = Object.keys({
   delivered: true,
   dead: true,
   cancelled: true,
+  silenced: true,
 } satisfies Record<ListedState | DeliveryState, true>) as ListedState[]
 
 export const deliveriesRoute = ruleRoute(

@@ -13,6 +13,7 @@ import {
   intBetween,
   intFrom,
   json,
+  mapOf,
   may,
   type Of,
   orNull,
@@ -28,7 +29,7 @@ import {
 /** Rules, their alerts and deliveries. */
 
 export const alertState = choiceOf(['pending', 'confirmed', 'withdrawn', 'retracted'])
-const deliveryState = choiceOf(['queued', 'delivered', 'dead', 'cancelled'])
+const deliveryState = choiceOf(['queued', 'delivered', 'dead', 'cancelled', 'silenced'])
 
 const networkName = v.pipe(str, v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/))
 /** A name, any name, or several. */
@@ -138,6 +139,7 @@ const deliveryEntries = {
   ...{ channel: str, target: str, state: deliveryState },
   ...{ tries: int, nextAt: orNull(timestamp), createdAt: timestamp, deliveredAt: orNull(timestamp) },
   ...{ lastStatus: orNull(int), lastError: orNull(str) },
+  silence: may(described('The silence by which it was not sent.', int)),
 }
 const delivery = strict(deliveryEntries)
 const attemptShape = strict({
@@ -199,6 +201,24 @@ const watchList = strict({
   rules: described('Rules that use it.', arrayOf(strict({ id: int, name: str }))),
 })
 
+const silenceMatcher = strict({
+  rules: may(arrayOf(intFrom(1))),
+  network: may(described('A network, or a pattern such as `ethereum/*/mainnet`.', str)),
+  channel: may(str),
+  labels: may(described('Values of further properties of the rule.', mapOf(str))),
+  fields: may(described('Values of fields of the document, by dotted names.', mapOf(str))),
+})
+const newSilence = strict({
+  matcher: described('What the silence is about: all that it names must hold.', silenceMatcher),
+  from: may(described('Default: now.', timestamp)),
+  ...{ to: timestamp, reason: str },
+})
+const silence = strict({
+  ...{ id: int, matcher: silenceMatcher, from: timestamp, to: timestamp, reason: str },
+  author: described('The account or user that made it.', str),
+  ...{ createdAt: timestamp, state: choiceOf(['waiting', 'active', 'over']) },
+})
+
 export const RULE_SHAPES = {
   Rule: described(
     'An alert rule. Properties with other names are kept as they are. docs/alerts.md explains it.',
@@ -227,9 +247,13 @@ export const RULE_SHAPES = {
   WatchList: watchList,
   WatchLists: strict({ lists: arrayOf(watchList) }),
   WatchListChange: strict({ count: intFrom(0), size: intFrom(0), revision: intFrom(1) }),
+  NewSilence: newSilence,
+  Silence: silence,
+  Silences: strict({ silences: arrayOf(silence) }),
   WatchListValues: strict({ values: arrayOf(str), next: next('after') }),
 }
 
+export type SilenceAnswer = Of<typeof silence>
 export type WatchListAnswer = Of<typeof watchList>
 export type Alert = Of<typeof alert>
 export type RuleAnswer = Of<typeof rule>

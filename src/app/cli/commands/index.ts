@@ -48,6 +48,7 @@ import {
   serveCommand,
   statusCommand,
 } from './serve.ts'
+import { silencesAddCommand, silencesListCommand, silencesRemoveCommand } from './silences.ts'
 
 const completionCommand = command({
   name: 'completion',
@@ -106,6 +107,9 @@ export const COMMANDS = [
   listsRemoveCommand,
   listsHasCommand,
   listsDeleteCommand,
+  silencesListCommand,
+  silencesAddCommand,
+  silencesRemoveCommand,
   tokenCreateCommand,
   tokenListCommand,
   tokenRotateCommand,

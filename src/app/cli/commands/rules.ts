@@ -303,8 +303,9 @@ const lastResult = ({ lastStatus, lastError }: DeliveryInfo): string =>
   formatText(lastError ?? (lastStatus === null ? '-' : String(lastStatus)))
 
 /** Times as elsewhere in answers. */
-const deliveryJson = ({ createdAt, deliveredAt, nextAt, ...delivery }: DeliveryInfo) => ({
+const deliveryJson = ({ createdAt, deliveredAt, nextAt, silence, ...delivery }: DeliveryInfo) => ({
   ...delivery,
+  ...(silence !== null && { silence }),
   createdAt: isoTimeOf(createdAt),
   deliveredAt: isoTimeOf(deliveredAt),
   nextAt: isoTimeOf(nextAt),

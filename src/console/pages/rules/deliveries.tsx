@@ -35,7 +35,7 @@ const DELIVERY_STATE_OPTIONS = [
   { value: 'queued', label: 'queued' },
   { value: 'waiting', label: 'queued, not tried yet' },
   { value: 'retried', label: 'queued after a failure' },
-  ...['delivered', 'dead', 'cancelled'].map(value => ({ value, label: value })),
+  ...['delivered', 'dead', 'cancelled', 'silenced'].map(value => ({ value, label: value })),
 ]
 
 interface DeliveriesProps {
