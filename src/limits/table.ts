@@ -445,7 +445,7 @@ export const LIMITS = {
     'From a list of signatures, keep those that your contracts use.',
   ),
   inputFile: bytesLimit(
-    '16MB',
+    '64MB',
     'file_too_large',
     ['a file that a command reads', 'text'],
     'Split it: a command takes several files.',

@@ -149,7 +149,7 @@ An input, output, code or log has more than 16MB of data. No known chain has gas
 An account has more than 100000 entries in the audit trail. The oldest ones are removed. So are those of refused tokens, which count together.
 An ABI that is uploaded has more than 2MB of text. Add a longer one at the server, with chainsieve abi add.
 An ABI file has more than 128MB of text. From a list of signatures, keep those that your contracts use.
-A file that a command reads has more than 16MB of text. Split it: a command takes several files.
+A file that a command reads has more than 64MB of text. Split it: a command takes several files.
 `,
   )
 })
