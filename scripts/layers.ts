@@ -187,7 +187,10 @@ export const ROOMS: Record<string, Room> = {
     may: ['limits', 'accounts', 'query', 'documents', 'decode', 'mapping', 'lib'],
     types: ['chain'],
     packages: ['better-sqlite3', 'valibot'],
-    folders: { silences: 'Times in which alerts are not sent' },
+    folders: {
+      notify: 'What a rule says about its messages; values of documents',
+      silences: 'Times in which alerts are not sent',
+    },
     sql: 'its own tables beside the accounts',
   },
   alerts: {

@@ -4,6 +4,7 @@ import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import { type AlertState, dueOf, type OutboxEntry, type RuleMatch, STATES, TYPES, toStored } from './alert.ts'
 import { createMarks, type FinalityMarks } from './marks.ts'
+import { createQuietTimes } from './quiet.ts'
 
 export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
 
@@ -58,6 +59,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
   const blocks = createBlocks(db)
   const newest = newestBlock(db)
+  const quiet = createQuietTimes(db)
   const marks = createMarks({ blocks: { hash: knownHash(db, blocks), floor: blocks.floor }, newest })
   let paused: ReadonlySet<number> = new Set()
 
@@ -79,6 +81,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     if (blocks.hash(block) !== hit.blockHash.toLowerCase()) return
     const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
     const id = alertId(hit, chain)
+    const known = hit.quiet && find.get(id)
+    if (hit.quiet && !(known && isAlive(known)) && quiet.covers(hit)) return
     const notify = hit.notifyPending ? 1 : 0
     const added = insert.run(
       id,
@@ -98,13 +102,14 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     )
     const alert = find.get(id)!
     if (added.changes === 0) {
-      const lost = STATES[alert.state] === 'withdrawn' || STATES[alert.state] === 'retracted'
+      const lost = !isAlive(alert)
       if (entity._type === 'token' && (lost || block < alert.block))
         move.run(block, hash, dueOf(block, hit.confirmations), source, hit.receivedAt, alert.n)
       // The chain has come back to a block that it had left.
       if (!lost) return
       become(alert, 'pending', at)
     } else count(hit.targetType, 'pending')
+    quiet.note(hit)
     if (notify && hit.confirmations !== 0) put(alert.n, 'pending')
   }
 
@@ -144,6 +149,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     retractAbove(to: number) {
       const at = now()
       marks.lost(to)
+      quiet.drop(to)
       for (const alert of above.all(to)) {
         if (STATES[alert.state] === 'pending') withdraw(alert, at)
         else {
@@ -161,6 +167,8 @@ export const readScans = (db: Db): Map<number, Scan> => {
   const rows = db.prepare<[], Scan>('SELECT id AS rule, start, next, last FROM rule').all()
   return new Map(rows.map(scan => [scan.rule, scan]))
 }
+
+const isAlive = ({ state }: Pick<Row, 'state'>): boolean => STATES[state] === 'pending' || STATES[state] === 'confirmed'
 
 interface Row {
   n: number

@@ -1,4 +1,5 @@
 import type { Kind } from '../mapping/index.ts'
+import type { Quiet } from '../rules/notify/quiet.ts'
 import type { Confirmations, FinalityTag, TargetType } from '../rules/rule.ts'
 
 /** `pending`, then `confirmed`; a reorg turns these into `withdrawn` and `retracted`. */
@@ -21,9 +22,11 @@ export interface RuleMatch {
   receivedAt: number
   /** Set for a rule of several networks, since two of them may have the same blocks. */
   network?: string | undefined
+  /** Set for a rule with `notify.quiet`. */
+  quiet?: Quiet | undefined
 }
 
-export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network'> {
+export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network' | 'quiet'> {
   /** Hash of rule, revision, chain, block and entity, which deduplicates (idempotent) matches. */
   id: string
   state: AlertState

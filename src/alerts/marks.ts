@@ -1,6 +1,7 @@
-import { newestBlock } from '../engine/blocks.ts'
+import { newestBlock, timeOfBlock } from '../engine/blocks.ts'
 import type { BlockLookups } from '../engine/port.ts'
 import { KEPT_BLOCKS } from '../engine/prune.ts'
+import { MAX_QUIET } from '../rules/notify/check.ts'
 import type { FinalityTag } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import { STATES } from './alert.ts'
@@ -81,6 +82,10 @@ export const createAlertPruning = (db: Db) => {
     `SELECT n, EXISTS (SELECT 1 FROM alert WHERE alert.n = outbox.alert) AS kept FROM outbox WHERE n > ? AND n <= ? ORDER BY n LIMIT ${PAGE}`,
   )
   const forgetEntry = db.prepare('DELETE FROM outbox WHERE n = ?')
+  // No rule is quiet for longer.
+  const forgetQuiet = db.prepare<[number, number]>(
+    `DELETE FROM quiet WHERE n IN (SELECT n FROM quiet WHERE block < ? AND time < ? ORDER BY block LIMIT ${PAGE})`,
+  )
 
   return {
     /** `step` does one page and returns whether more remain; `removed` counts alerts. */
@@ -103,7 +108,9 @@ export const createAlertPruning = (db: Db) => {
         const page = entries.all(entry, taken)
         for (const { n, kept } of page) if (!kept) forgetEntry.run(n)
         entry = page.at(-1)?.n ?? entry
-        return page.length === PAGE
+        const top = newest()
+        const quiet = forgetQuiet.run(top - MAX_QUIET.blocks, (timeOfBlock(db, top) ?? 0) - MAX_QUIET.seconds)
+        return page.length === PAGE || quiet.changes === PAGE
       }
       return { step, removed: () => removed }
     },

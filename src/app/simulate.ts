@@ -1,8 +1,8 @@
-import { readSource } from '../delivery/payload.ts'
 import { refuse } from '../lib/errors.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import { partsBetween } from '../lib/time.ts'
 import type { FindList } from '../rules/lower.ts'
+import { readSource } from '../rules/notify/values.ts'
 import { covers, isWide, networkOf, type RuleInput } from '../rules/rule.ts'
 import {
   edgeSearch,

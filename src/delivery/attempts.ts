@@ -98,7 +98,7 @@ export const createAttempts = (options: AttemptsOptions) => {
     let jobs: (Job | undefined)[]
     try {
       const claimed = all.map(({ due }) => due)
-      silence(claimed.flat(), now)
+      endSilenced(claimed.flat(), now)
       jobs = store.claim(claimed, now)
     } catch (error) {
       for (const begun of all) end(begun, now + againMs)
@@ -114,7 +114,7 @@ export const createAttempts = (options: AttemptsOptions) => {
   }
 
   /** Decided when a message would be sent, since the silence may be newer than its alert. */
-  const silence = (due: readonly DueDelivery[], now: number) => {
+  const endSilenced = (due: readonly DueDelivery[], now: number) => {
     const { silences } = options
     if (!silences?.refresh(now)) return
     const ids = due.map(({ id }) => id)

@@ -1,7 +1,7 @@
 import { type MESSAGE_FORMS, type MESSAGE_NAMES, MESSAGE_TOKEN, tokenPath } from '../rules/check-alerts.ts'
+import { asToken, encodedInteger, followPath, isEncoded, withList } from '../rules/notify/values.ts'
 import type { AlertMessage } from './channels/channel.ts'
 import type { AlertLinks } from './links.ts'
-import { asToken, encodedInteger, followPath, isEncoded, withList } from './payload.ts'
 import { cutText, MAX_SHOWN_VALUE, plainLine, plainLines } from './text.ts'
 
 /** What a rule's `message` says of an alert. Each token is replaced once; values have no tokens. */

@@ -1,10 +1,10 @@
 import type { StoredAlert } from '../alerts/alert.ts'
+import { readSource } from '../rules/notify/values.ts'
 import { type Action, actionsOf, type StoredRule } from '../rules/rule.ts'
 import type { AlertMessage } from './channels/channel.ts'
 import { messageHead, saidBy } from './ledger/messages.ts'
 import { type DeliveryAttempt, outcomeError, outcomeStatus } from './ledger/outcomes.ts'
 import type { Job } from './ledger/queue.ts'
-import { readSource } from './payload.ts'
 import type { WorkerOptions } from './worker.ts'
 
 type SenderOptions = Pick<WorkerOptions, 'store' | 'channels' | 'secrets' | 'clock' | 'log'> & {

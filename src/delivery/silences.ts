@@ -1,8 +1,8 @@
+import { asToken, followPath, withList } from '../rules/notify/values.ts'
 import { covers, type StoredRule } from '../rules/rule.ts'
 import type { SilenceMatcher } from '../rules/silences/check.ts'
 import type { Silences, StoredSilence } from '../rules/silences/store.ts'
 import type { AlertMessage } from './channels/channel.ts'
-import { asToken, followPath, withList } from './payload.ts'
 
 /** A message that is about to be sent. */
 interface Sending {
@@ -66,19 +66,19 @@ const isCovered = (
     (rules === undefined || rules.includes(message.rule.id)) &&
     (network === undefined || covers(network, message.network)) &&
     (channel === undefined || channel === sent.channel) &&
-    Object.entries(labels).every(([name, value]) => labelOf(sent.rule(), name) === value) &&
-    Object.entries(fields).every(([name, value]) => isSame(fieldOf(message, name), value))
+    Object.entries(labels).every(([name, value]) => ruleLabel(sent.rule(), name) === value) &&
+    Object.entries(fields).every(([name, value]) => isSameText(messageField(message, name), value))
   )
 }
 
-const labelOf = (rule: StoredRule | undefined, name: string): string | undefined => {
+const ruleLabel = (rule: StoredRule | undefined, name: string): string | undefined => {
   const value = rule && Object.hasOwn(rule.input, name) ? rule.input[name] : undefined
   return value === undefined || value === null || typeof value === 'object' ? undefined : String(value)
 }
 
-const fieldOf = ({ source, targetType }: AlertMessage, name: string): string =>
+const messageField = ({ source, targetType }: AlertMessage, name: string): string =>
   asToken(followPath(withList(source, targetType), name.split('.')))
 
 /** Hex is the same in any case. */
-const isSame = (value: string, wanted: string): boolean =>
+const isSameText = (value: string, wanted: string): boolean =>
   value === wanted || (/^0x/i.test(wanted) && value.toLowerCase() === wanted.toLowerCase())

@@ -4,7 +4,14 @@ import { SHIPPING_MIGRATION, SHIPPING_SCHEMA } from './shipping/shipped-ranges.t
 import { SIMILAR_SCHEMA, similarMigration } from './similarity-index.ts'
 
 /** Layout version. Stores with a newer version, or an older one without migration, are refused. */
-export const SCHEMA_VERSION = 14
+export const SCHEMA_VERSION = 15
+
+/** When rules with `notify.quiet` had an alert, by a hash of its key; `time` in epoch seconds. */
+const QUIET_SCHEMA = [
+  'CREATE TABLE quiet (n INTEGER PRIMARY KEY, rule INT NOT NULL, revision INT NOT NULL, key BLOB NOT NULL, block INT NOT NULL, time INT NOT NULL)',
+  'CREATE INDEX quiet_key ON quiet (rule, revision, key, block)',
+  'CREATE INDEX quiet_block ON quiet (block)',
+]
 
 /**
  * Statements by the version that they migrate to, from the one before. A change of layout raises
@@ -15,6 +22,7 @@ export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map(
   [12, SCOPED_MIGRATION],
   [13, SHIPPING_MIGRATION],
   [14, similarMigration('similar_bits')],
+  [15, QUIET_SCHEMA],
 ])
 
 /**
@@ -74,6 +82,7 @@ const ALERT_TABLES = [
   'CREATE INDEX alert_rule ON alert (rule, n)',
   'CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, alert INT NOT NULL, type INT NOT NULL)',
   'CREATE TABLE rule (id INTEGER PRIMARY KEY, start INT NOT NULL, next INT NOT NULL, last INT NOT NULL)',
+  ...QUIET_SCHEMA,
 ]
 
 /**

@@ -201,6 +201,13 @@ export function* elementsUnlike(place: InputPlace, good: (value: unknown) => boo
   }
 }
 
+/** Reports texts that repeat another one. */
+export const checkDistinctTexts = (places: readonly InputPlace[]): void => {
+  for (const [i, place] of places.entries())
+    if (places.findIndex(({ value }) => value === place.value) < i)
+      place.fault(`${place.label} is in the list twice: leave it out.`)
+}
+
 /** `"a", "b" and "c"` */
 export const quotedList = (names: readonly string[], and = 'and'): string => {
   const quoted = names.map(name => `"${name}"`)

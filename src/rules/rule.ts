@@ -101,6 +101,12 @@ export interface RuleConfig {
   targetType: TargetType
   targetMap: RuleCondition[]
   alerts: WrittenAction[]
+  notify?: NotifyConfig
+}
+
+export interface NotifyConfig {
+  /** After an alert for these values, none for so many blocks, or seconds of the chain's time. */
+  quiet?: { by?: string[]; blocks?: number; seconds?: number }
 }
 
 /** One part of the names of networks: a name, `*` for any, or several names. */

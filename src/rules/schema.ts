@@ -19,6 +19,7 @@ import {
   type RuleFault,
   reportExpected,
 } from './input.ts'
+import { checkNotify } from './notify/check.ts'
 import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
 
 export type { RuleOptions } from './check-alerts.ts'
@@ -185,13 +186,14 @@ const inexactPath = (value: unknown): (string | number)[] | undefined => {
 }
 
 const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Limits; abis: OwnAbis }) => {
-  if (!checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts'] })) return
+  if (!checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts', 'notify'] })) return
   const target = checkTargetType(place.member('targetType'))
   const conditions = place.member('targetMap')
   const { limits, before, abis, hasList } = options
   const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)
   checkConditions(conditions, target, { limits, isKept, abis, hasList })
   checkAlerts(place.member('alerts'), options)
+  checkOptional(place.member('notify'), it => checkNotify(it, target))
 }
 
 const checkTargetType = (place: InputPlace) =>

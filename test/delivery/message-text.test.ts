@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { formatUnits } from 'viem'
 import { createLinks, NO_LINKS } from '../../src/delivery/links.ts'
 import { fillMessage } from '../../src/delivery/message-text.ts'
-import { readSource } from '../../src/delivery/payload.ts'
+import { readSource } from '../../src/rules/notify/values.ts'
 import { makeMessage } from '../support/delivery.ts'
 
 const TO = '0x1454168e82efA260f49a6F86612cc6414Ba633e9'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { asLines, fillUrl, readSource, select, tokensInAuthority } from '../../src/delivery/payload.ts'
+import { asLines, fillUrl, select, tokensInAuthority } from '../../src/delivery/payload.ts'
+import { readSource } from '../../src/rules/notify/values.ts'
 import type { PayloadItem } from '../../src/rules/rule.ts'
 
 const EVENT = `{

@@ -106,7 +106,7 @@ test('everything that is missing is told at once, in the order of the rule', () 
     'technology: technology must be one part of a network\'s name, such as "ethereum", and is missing.',
     'blockchain: blockchain must be one part of a network\'s name, such as "ethereum", and is missing.',
     'network: network must be one part of a network\'s name, such as "ethereum", and is missing.',
-    'config: config must be an object with "targetType", "targetMap" and "alerts", and is missing.',
+    'config: config must be an object with "targetType", "targetMap", "alerts" and "notify", and is missing.',
   )
   refused(
     rule({ config: {} }),
@@ -167,12 +167,12 @@ test('the properties of a rule have their types', () => {
 test('config has what it has and nothing else', () => {
   refused(
     rule({ config: config({ targetmap: [], version: 1 }) }),
-    'config.targetmap: "targetmap" is not a property of the config, which has "targetType", "targetMap" and "alerts". Did you mean "targetMap"?',
-    'config.version: "version" is not a property of the config, which has "targetType", "targetMap" and "alerts".',
+    'config.targetmap: "targetmap" is not a property of the config, which has "targetType", "targetMap", "alerts" and "notify". Did you mean "targetMap"?',
+    'config.version: "version" is not a property of the config, which has "targetType", "targetMap", "alerts" and "notify".',
   )
   refused(
     rule({ config: JSON.parse('{"__proto__": {"targetType": "Event"}, "targetType": "Event"}') }),
-    'config.__proto__: "__proto__" is not a property of the config, which has "targetType", "targetMap" and "alerts".',
+    'config.__proto__: "__proto__" is not a property of the config, which has "targetType", "targetMap", "alerts" and "notify".',
     'config.targetMap: targetMap must be a list of 1 to 10 conditions, and is missing.',
     'config.alerts: alerts must be a list of 1 to 10 alerts, and is missing.',
   )
@@ -707,5 +707,40 @@ test('any value at all is a rule or has faults, the same each time', () => {
         })
     }),
     { numRuns: 1_000, seed: 4 },
+  )
+})
+
+test('what a rule says about its messages is checked', () => {
+  const withNotify = (notify: unknown, more = {}) => rule({ config: config({ notify, ...more }) })
+  accepted(withNotify({}))
+  accepted(withNotify({ quiet: { by: ['args.to', 'address'], blocks: 50 } }))
+  accepted(withNotify({ quiet: { seconds: 2_592_000 } }))
+  refused(withNotify(5), 'config.notify: notify must be an object with "quiet", not 5.')
+  refused(
+    withNotify({ quite: {} }),
+    'config.notify.quite: "quite" is not a property of notify, which has "quiet". Did you mean "quiet"?',
+  )
+  const which = 'quiet must have either "blocks" or "seconds": how long nothing is told after an alert.'
+  refused(withNotify({ quiet: {} }), `config.notify.quiet: ${which}`)
+  refused(withNotify({ quiet: { blocks: 1, seconds: 1 } }), `config.notify.quiet: ${which}`)
+  refused(
+    withNotify({ quiet: { blocks: 0 } }),
+    'config.notify.quiet.blocks: blocks must be an integer from 1 to 1000000, not 0.',
+  )
+  refused(
+    withNotify({ quiet: { seconds: '60' } }),
+    'config.notify.quiet.seconds: seconds must be an integer from 1 to 2592000, not "60". Write it without quotes.',
+  )
+  refused(
+    withNotify({ quiet: { blocks: 1, by: ['address', 'adress', 'address'] } }),
+    'config.notify.quiet.by[1]: An event has no field "adress". An argument is args.NAME.',
+    'config.notify.quiet.by[2]: by[2] is in the list twice: leave it out.',
+  )
+  refused(
+    withNotify({ quiet: { blocks: 1, by: ['a', 'b', 'c', 'd'] } }),
+    'config.notify.quiet.by: by must be a list of at most 3 names of fields, not a list of 4.',
+    ...['a', 'b', 'c'].map(
+      (name, i) => `config.notify.quiet.by[${i}]: An event has no field "${name}". An argument is args.NAME.`,
+    ),
   )
 })

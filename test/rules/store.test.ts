@@ -85,6 +85,7 @@ test('matching grows with what is matched, the revision with everything', () => 
   const { rules, time } = open()
   rules.create(1, input(), 100)
   time.now = 2_000
+  const quiet = (blocks: number) => ({ config: { ...listening('Log', 'event.raw'), notify: { quiet: { blocks } } } })
   const steps: [change: Partial<RuleInput>, startBlock: number | undefined, matching: number][] = [
     [{ name: 'Renamed' }, undefined, 1],
     [
@@ -99,6 +100,9 @@ test('matching grows with what is matched, the revision with everything', () => 
     [{ config: listening('Log', 'event.raw'), maxConfirmationCount: 4 }, 50, 5],
     [{ config: listening('Log', 'event.raw'), maxConfirmationCount: 4, blockchain: 'gnosis' }, undefined, 6],
     [{ config: listening('Log', 'event.raw'), maxConfirmationCount: 4, blockchain: 'gnosis' }, 50, 6],
+    [{ ...quiet(5), maxConfirmationCount: 4, blockchain: 'gnosis' }, undefined, 7],
+    [{ ...quiet(6), maxConfirmationCount: 4, blockchain: 'gnosis' }, undefined, 8],
+    [{ ...quiet(6), maxConfirmationCount: 4, blockchain: 'gnosis' }, undefined, 8],
   ]
   let revision = 1
   for (const [change, startBlock, matching] of steps) {
@@ -110,8 +114,8 @@ test('matching grows with what is matched, the revision with everything', () => 
   assert.deepEqual(
     rules.get(1, 1),
     stored({
-      revision: 10,
-      matching: 6,
+      revision: 13,
+      matching: 8,
       enabled: false,
       network: GNOSIS,
       startBlock: 50,

@@ -4,7 +4,7 @@ import { differenceOf } from '../../scripts/soak/documents.ts'
 import { auditAlerts, type Taken } from '../../scripts/soak/receiver.ts'
 import type { AlertMessage } from '../../src/delivery/channels/channel.ts'
 import { createChannels } from '../../src/delivery/channels/index.ts'
-import { readSource } from '../../src/delivery/payload.ts'
+import { readSource } from '../../src/rules/notify/values.ts'
 import { startReceiver } from '../support/receiver.ts'
 
 const due = new Map([

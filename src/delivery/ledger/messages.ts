@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { StoredAlert } from '../../alerts/alert.ts'
+import { readSource } from '../../rules/notify/values.ts'
 import type { Action, StoredRule } from '../../rules/rule.ts'
 import type { AlertMessage, ChannelOf, MessageType } from '../channels/channel.ts'
-import { readSource } from '../payload.ts'
 import type { Db } from './file.ts'
 
 /** Message parts that all states of an alert share. */

@@ -5,7 +5,7 @@ import { createLoad } from './messages.ts'
 
 export const createSilencing = (db: Db) => {
   const load = createLoad(db)
-  const silence = db.prepare(
+  const markSilenced = db.prepare(
     `UPDATE delivery SET state = 'cancelled', silence = ?, settled_at = ?, last_error = ? WHERE id = ? AND state = 'queued'`,
   )
 
@@ -16,7 +16,7 @@ export const createSilencing = (db: Db) => {
         ids.flatMap(id => {
           const { account, action, messages } = load([id])
           const found = find({ account, channel: action.type, message: messages[0]! }, now)
-          if (!found || silence.run(found.id, now, silencedBy(found), id).changes === 0) return []
+          if (!found || markSilenced.run(found.id, now, silencedBy(found), id).changes === 0) return []
           return [action.type]
         }),
       ),

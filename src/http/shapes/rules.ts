@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { MAX_QUIET } from '../../rules/notify/check.ts'
 import { TARGET_TYPES } from '../../rules/rule.ts'
 import {
   anyRecord,
@@ -39,6 +40,20 @@ const ruleConfig = strict({
   targetType: described('What the rule looks at.', choiceOf(TARGET_TYPES)),
   targetMap: described('Conditions, all of which must hold.', arrayOf(refTo('Condition'))),
   alerts: described('Whom the rule notifies.', arrayOf(refTo('Action'))),
+  notify: may(
+    strict({
+      quiet: may(
+        described(
+          'After an alert for the values of these fields, none for so many blocks, or seconds of the chain’s time.',
+          strict({
+            by: may(v.pipe(arrayOf(str), v.maxLength(3))),
+            blocks: may(v.pipe(intFrom(1), v.maxValue(MAX_QUIET.blocks))),
+            seconds: may(v.pipe(intFrom(1), v.maxValue(MAX_QUIET.seconds))),
+          }),
+        ),
+      ),
+    }),
+  ),
 })
 
 const startBlock = described('First block that the rule looks at; by default the next one.', orNull(intFrom(0)))
@@ -213,7 +228,7 @@ const newSilence = strict({
   from: may(described('Default: now.', timestamp)),
   ...{ to: timestamp, reason: str },
 })
-const silence = strict({
+const silenceShape = strict({
   ...{ id: int, matcher: silenceMatcher, from: timestamp, to: timestamp, reason: str },
   author: described('The account or user that made it.', str),
   ...{ createdAt: timestamp, state: choiceOf(['waiting', 'active', 'over']) },
@@ -248,12 +263,12 @@ export const RULE_SHAPES = {
   WatchLists: strict({ lists: arrayOf(watchList) }),
   WatchListChange: strict({ count: intFrom(0), size: intFrom(0), revision: intFrom(1) }),
   NewSilence: newSilence,
-  Silence: silence,
-  Silences: strict({ silences: arrayOf(silence) }),
+  Silence: silenceShape,
+  Silences: strict({ silences: arrayOf(silenceShape) }),
   WatchListValues: strict({ values: arrayOf(str), next: next('after') }),
 }
 
-export type SilenceAnswer = Of<typeof silence>
+export type SilenceAnswer = Of<typeof silenceShape>
 export type WatchListAnswer = Of<typeof watchList>
 export type Alert = Of<typeof alert>
 export type RuleAnswer = Of<typeof rule>

@@ -5,6 +5,7 @@ import type { Hit } from '../../engine/query/hits.ts'
 import type { Log } from '../../lib/log.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import type { FindList } from '../../rules/lower.ts'
+import { quietOf } from '../../rules/notify/quiet.ts'
 import { isWide, type StoredRule } from '../../rules/rule.ts'
 import { documentBlock, searchOf } from '../../rules/search.ts'
 import type { RuleWatcher } from './rule-watcher.ts'
@@ -126,6 +127,8 @@ const searchWindow = async (
   const found = await historyHits({ ...request, trackTotal: false }, range.size < 0, documents)
   return found.map(({ kind, document: { _id, _source } }): RuleMatch => {
     const { number, hash } = documentBlock({ _source })
+    const source = JSON.stringify(_source)
+    const quiet = quietOf(config, source)
     return {
       rule: rule.id,
       revision: rule.matching,
@@ -135,8 +138,9 @@ const searchWindow = async (
       block: number,
       blockHash: hash,
       entity: { _id, _type: kind },
-      source: JSON.stringify(_source),
+      source,
       receivedAt,
+      ...(quiet && { quiet }),
     }
   })
 }

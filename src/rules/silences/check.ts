@@ -40,10 +40,10 @@ export interface SilenceInput {
 
 type SilenceCheck = { silence: SilenceInput; faults: [] } | { silence?: undefined; faults: RuleFault[] }
 
-const PARTS = ['rules', 'network', 'channel', 'labels', 'fields'] as const satisfies (keyof SilenceMatcher)[]
+const MATCHER_PARTS = ['rules', 'network', 'channel', 'labels', 'fields'] as const satisfies (keyof SilenceMatcher)[]
 const MAX_RULES = 100
-const MAX_VALUES = 10
-const NETWORK = /^(\*|[a-z0-9][a-z0-9_.,-]*)(\/(\*|[a-z0-9][a-z0-9_.,-]*)){2}$/
+const MAX_MATCHER_VALUES = 10
+const SILENCED_NETWORK = /^(\*|[a-z0-9][a-z0-9_.,-]*)(\/(\*|[a-z0-9][a-z0-9_.,-]*)){2}$/
 
 /** Checks a silence as its author wrote it; without `from` it begins now. */
 export const checkSilence = (value: unknown, { now, limits }: { now: number; limits: Limits }): SilenceCheck => {
@@ -70,10 +70,12 @@ const checkTime = (place: InputPlace): number | undefined => {
 
 const checkMatcher = (place: InputPlace, limits: Limits): SilenceMatcher => {
   const given: Record<string, unknown> = isRecord(place.value) ? place.value : {}
-  if (!checkObject(place, { what: 'a matcher', known: PARTS })) return {}
-  if (PARTS.every(name => given[name] === undefined))
-    place.fault(`${place.label} must have ${quotedList(PARTS, 'or')}. For all alerts, write {"network": "*/*/*"}.`)
-  const has = <T>(name: (typeof PARTS)[number], read: (place: InputPlace) => T | undefined) => {
+  if (!checkObject(place, { what: 'a matcher', known: MATCHER_PARTS })) return {}
+  if (MATCHER_PARTS.every(name => given[name] === undefined))
+    place.fault(
+      `${place.label} must have ${quotedList(MATCHER_PARTS, 'or')}. For all alerts, write {"network": "*/*/*"}.`,
+    )
+  const has = <T>(name: (typeof MATCHER_PARTS)[number], read: (place: InputPlace) => T | undefined) => {
     if (given[name] === undefined) return {}
     const known = read(place.member(name))
     return known === undefined ? {} : { [name]: known }
@@ -83,7 +85,7 @@ const checkMatcher = (place: InputPlace, limits: Limits): SilenceMatcher => {
     ...has('network', it => {
       const what = 'the name of a network such as "ethereum/ethereum/mainnet", with "*" for any part'
       const name = checkString(it, what)
-      return name === undefined || NETWORK.test(name) ? name : reportExpected(it, what)
+      return name === undefined || SILENCED_NETWORK.test(name) ? name : reportExpected(it, what)
     }),
     ...has('channel', it => channelNamed(it.value) ?? checkOneOf(it, CHANNEL_TYPES, 'a type of receiver')),
     ...has('labels', it => checkValues(it, limits)),
@@ -99,8 +101,8 @@ const checkRules = (place: InputPlace): number[] =>
 const checkValues = (place: InputPlace, limits: Limits): Record<string, string> | undefined => {
   const { value } = place
   const names = isRecord(value) ? Object.keys(value) : []
-  if (names.length === 0 || names.length > MAX_VALUES)
-    return reportExpected(place, `an object with 1 to ${MAX_VALUES} names and their values`)
+  if (names.length === 0 || names.length > MAX_MATCHER_VALUES)
+    return reportExpected(place, `an object with 1 to ${MAX_MATCHER_VALUES} names and their values`)
   for (const name of names) {
     checkString(place.member(name))
     checkByteLength(place.member(name), 'ruleValue', limits)

@@ -23,13 +23,13 @@ interface SilenceStoreOptions {
 export type Silences = ReturnType<typeof createSilences>
 
 /** A silence that is over is listed this long. */
-const KEEP_MS = 30 * DAY_MS
+const SILENCE_KEPT_MS = 30 * DAY_MS
 
 /** Silences of accounts, in the file of their rules. */
 export const createSilences = (db: Database.Database, { write, trail, now, limits }: SilenceStoreOptions) => {
   const select = 'SELECT id, account, matcher, begins AS "from", ends AS "to", author, reason, created_at AS createdAt'
-  const byAccount = db.prepare<[number], Row>(`${select} FROM silences WHERE account = ? ORDER BY id DESC`)
-  const unfinished = db.prepare<[number], Row>(`${select} FROM silences WHERE ends > ? ORDER BY id`)
+  const byAccount = db.prepare<[number], SilenceRow>(`${select} FROM silences WHERE account = ? ORDER BY id DESC`)
+  const unfinished = db.prepare<[number], SilenceRow>(`${select} FROM silences WHERE ends > ? ORDER BY id`)
   const insert = db.prepare(
     `INSERT INTO silences (account, matcher, begins, ends, author, reason, created_at)
      VALUES (@account, @matcher, @from, @to, @author, @reason, @createdAt)`,
@@ -37,7 +37,7 @@ export const createSilences = (db: Database.Database, { write, trail, now, limit
   const count = db
     .prepare<[number, number], number>('SELECT count(*) FROM silences WHERE account = ? AND ends > ?')
     .pluck()
-  const drop = db.prepare<[number, number], Pick<Row, 'matcher' | 'reason'>>(
+  const drop = db.prepare<[number, number], Pick<SilenceRow, 'matcher' | 'reason'>>(
     'DELETE FROM silences WHERE account = ? AND id = ? RETURNING matcher, reason',
   )
   const dropOld = db.prepare<[number]>('DELETE FROM silences WHERE ends < ?')
@@ -53,11 +53,11 @@ export const createSilences = (db: Database.Database, { write, trail, now, limit
     add: (account: number, input: SilenceInput, by: Actor = thisUser()): StoredSilence =>
       write(() => {
         const createdAt = now()
-        dropOld.run(createdAt - KEEP_MS)
+        dropOld.run(createdAt - SILENCE_KEPT_MS)
         if (count.get(account, createdAt)! >= limits.silences) throw overLimit('silences', limits)
         const silence = { ...input, account, author: by.user ?? accountName.get(account) ?? '', createdAt }
         const id = Number(insert.run({ ...silence, matcher: JSON.stringify(input.matcher) }).lastInsertRowid)
-        trail.record(by, { action: 'silence add', target: String(id), detail: detailOf(input) })
+        trail.record(by, { action: 'silence add', target: String(id), detail: silenceDetail(input) })
         return { id, ...silence }
       }),
 
@@ -73,10 +73,10 @@ export const createSilences = (db: Database.Database, { write, trail, now, limit
   }
 }
 
-const detailOf = ({ matcher, from, to, reason }: SilenceInput) => ({
+const silenceDetail = ({ matcher, from, to, reason }: SilenceInput) => ({
   matcher,
   ...{ from: new Date(from).toISOString(), to: new Date(to).toISOString(), reason },
 })
 
-type Row = Omit<StoredSilence, 'matcher'> & { matcher: string }
-const toSilence = (row: Row): StoredSilence => ({ ...row, matcher: JSON.parse(row.matcher) as SilenceMatcher })
+type SilenceRow = Omit<StoredSilence, 'matcher'> & { matcher: string }
+const toSilence = (row: SilenceRow): StoredSilence => ({ ...row, matcher: JSON.parse(row.matcher) as SilenceMatcher })

@@ -1,0 +1,51 @@
+import { MAPPING } from '../../mapping/index.ts'
+import { shortenText } from '../../query/json.ts'
+import { leadsToAttribute } from '../attributes.ts'
+import {
+  checkDistinctTexts,
+  checkFilled,
+  checkInteger,
+  checkList,
+  checkObject,
+  checkOptional,
+  type InputPlace,
+} from '../input.ts'
+import { type NotifyConfig, TARGET_KINDS, type TargetType } from '../rule.ts'
+
+type NotifyCheck = (place: InputPlace, target: TargetType | undefined) => void
+
+const MAX_QUIET_NAMES = 3
+/** Longest spans, for which the store keeps what it must remember. */
+export const MAX_QUIET = { blocks: 1_000_000, seconds: 30 * 86_400 }
+
+const checkQuiet: NotifyCheck = (place, target) => {
+  if (!checkObject(place, { what: 'quiet', known: ['by', 'blocks', 'seconds'] })) return
+  checkOptional(place.member('by'), it => checkNames(it, target))
+  const [blocks, seconds] = [place.member('blocks'), place.member('seconds')]
+  if ((blocks.value === undefined) === (seconds.value === undefined))
+    place.fault(`${place.label} must have either "blocks" or "seconds": how long nothing is told after an alert.`)
+  checkOptional(blocks, it => checkInteger(it, { min: 1, max: MAX_QUIET.blocks }))
+  checkOptional(seconds, it => checkInteger(it, { min: 1, max: MAX_QUIET.seconds }))
+  if (target === 'Token') place.fault(`A token is new only once: leave ${place.label} out.`)
+}
+
+const checkNames = (place: InputPlace, target: TargetType | undefined) => {
+  const names = [...checkList(place, { of: 'names of fields', max: MAX_QUIET_NAMES })]
+  for (const it of names) {
+    const name = checkFilled(it)
+    if (name !== undefined && target !== undefined && !leadsToAttribute(TARGET_KINDS[target], name))
+      it.fault(
+        `${MAPPING[TARGET_KINDS[target]].name} has no field ${shortenText(JSON.stringify(name))}. An argument is args.NAME.`,
+      )
+  }
+  checkDistinctTexts(names)
+}
+
+/** What a rule may say about its messages. */
+const NOTIFY_CHECKS: Record<keyof NotifyConfig, NotifyCheck> = { quiet: checkQuiet }
+
+export const checkNotify: NotifyCheck = (place, target) => {
+  const known = Object.keys(NOTIFY_CHECKS)
+  if (!checkObject(place, { what: 'notify', known })) return
+  for (const [name, check] of Object.entries(NOTIFY_CHECKS)) checkOptional(place.member(name), it => check(it, target))
+}
