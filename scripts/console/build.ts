@@ -61,16 +61,15 @@ export const buildConsole = async (version: string): Promise<Packed> => {
   return packed
 }
 
-/** What the script and the first page import at once is fetched beside the script. */
+/** What the script imports at once is fetched beside it. */
 const pageOf = ({ outputs }: Metafile): string => {
   const nameOf = (path: string) => `assets/${basename(relative('.', path))}`
   const entry = (source: string) => Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === source)!
   const [script, { imports }] = entry('src/console/main.tsx')
   const [style] = entry('src/console/style/index.css')
-  const [first, { imports: more }] = entry('src/console/pages/explore/index.tsx')
-  const statics = [...imports, ...more].filter(({ kind }) => kind === 'import-statement').map(({ path }) => path)
-  const preload = [...new Set([...statics, first])]
-    .map(path => `<link rel="modulepreload" href="{root}${nameOf(path)}">`)
+  const preload = imports
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `<link rel="modulepreload" href="{root}${nameOf(path)}">`)
     .join('\n')
   return readFileSync('src/console/index.html', 'utf8')
     .replace('{style}', nameOf(style))

@@ -1,13 +1,23 @@
+import type { FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLive } from './api/ask.ts'
-import { messageOf } from './api/client.ts'
 import { StatusContext } from './api/status.ts'
 import type { Status } from './api/wire.ts'
 import { Link, useAddress } from './browser/router.tsx'
-import { connection, session, useStore } from './browser/state.ts'
-import { Busy, Empty, Fault } from './parts/answer.tsx'
+import { session, useStore } from './browser/state.ts'
+import Abis from './pages/abis/index.tsx'
+import Account from './pages/account/index.tsx'
+import Explore from './pages/explore/index.tsx'
+import Gas from './pages/gas/index.tsx'
+import Rules from './pages/rules/index.tsx'
+import StatusPage from './pages/status/index.tsx'
+import Address from './pages/things/address.tsx'
+import Block from './pages/things/block.tsx'
+import Token from './pages/things/token.tsx'
+import Transaction from './pages/things/tx.tsx'
+import { Empty } from './parts/answer.tsx'
 import { Confirm, Toasts } from './parts/controls.tsx'
-import { type ConsolePage, findPage } from './routes.ts'
+import { findPage, type PageName, type PageProps } from './routes.ts'
 import { Banners, SideBar, TopBar } from './shell/index.tsx'
 import { KeysDialog } from './shell/keys.tsx'
 import { SignIn } from './shell/sign-in.tsx'
@@ -46,42 +56,26 @@ const Shell = ({ isIn }: { isIn: boolean }) => (
   </StatusContext.Provider>
 )
 
-type Loaded = Awaited<ReturnType<ConsolePage['load']>>['default']
+const CONTENTS: Record<PageName, FunctionComponent<PageProps>> = {
+  ...{ explore: Explore, rules: Rules, block: Block, tx: Transaction, address: Address, token: Token },
+  ...{ gas: Gas, status: StatusPage, abis: Abis, account: Account },
+}
 
 const Outlet = () => {
-  const { path } = useAddress()
-  const found = findPage(path)
-  const [loaded, setLoaded] = useState<{ page: ConsolePage; Content?: Loaded; error?: unknown }>()
-  const page = found?.page
-  const { since } = useStore(connection)
-
+  const found = findPage(useAddress().path)
   useEffect(() => {
-    document.title = page ? `${page.title} · Chainsieve` : 'Chainsieve'
-    if (!page || (loaded?.Content && loaded.page === page)) return
-    let wanted = true
-    page.load().then(
-      ({ default: Content }) => wanted && setLoaded({ page, Content }),
-      error => wanted && setLoaded({ page, error }),
-    )
-    return () => {
-      wanted = false
-    }
-  }, [page, since])
-
-  const shown = () => {
-    if (!found)
-      return (
+    document.title = found ? `${found.page.title} · Chainsieve` : 'Chainsieve'
+  }, [found?.page])
+  const Content = found && CONTENTS[found.page.name]
+  return (
+    <main id="main" tabIndex={-1}>
+      {Content ? (
+        <Content key={found.page.name} parameters={found.parameters} />
+      ) : (
         <Empty title="There is no page at this address">
           <Link to="/">Go to Explore</Link>
         </Empty>
-      )
-    if (loaded?.page !== page) return <Busy label="Loading the page" />
-    if (loaded?.Content) return <loaded.Content parameters={found.parameters} />
-    return <Fault title="The page cannot be loaded" error={`${messageOf(loaded?.error)} Reload the console.`} />
-  }
-  return (
-    <main id="main" tabIndex={-1}>
-      {shown()}
+      )}
     </main>
   )
 }

@@ -1,45 +1,36 @@
-import type { FunctionComponent } from 'preact'
-
 const thing = (kind: string) => `/:technology/:blockchain/:network/${kind}/:id`
 
 /**
- * Pages, loaded on demand. `:name` in a path is a parameter. The first matching path wins; the last
- * path without parameters is the page's place in the navigation.
+ * `:name` in a path is a parameter. The first matching path wins; the last path without parameters is
+ * the page's place in the navigation.
  */
-export const PAGES: readonly ConsolePage[] = [
-  { name: 'explore', title: 'Explore', paths: ['/', '/explore'], load: () => import('./pages/explore/index.tsx') },
-  {
-    ...{ name: 'rules', title: 'Rules', paths: ['/rules/new', '/rules/:id/edit', '/rules/:id', '/rules'] },
-    load: () => import('./pages/rules/index.tsx'),
-  },
-  { name: 'block', title: 'Block', paths: [thing('block')], load: () => import('./pages/things/block.tsx') },
-  { name: 'tx', title: 'Transaction', paths: [thing('tx')], load: () => import('./pages/things/tx.tsx') },
-  { name: 'address', title: 'Address', paths: [thing('address')], load: () => import('./pages/things/address.tsx') },
-  { name: 'token', title: 'Token', paths: [thing('token')], load: () => import('./pages/things/token.tsx') },
-  { name: 'gas', title: 'Gas', paths: ['/gas'], load: () => import('./pages/gas/index.tsx') },
-  { name: 'status', title: 'Status', paths: ['/status'], load: () => import('./pages/status/index.tsx') },
-  { name: 'abis', title: 'ABIs', paths: ['/abis/:id', '/abis'], load: () => import('./pages/abis/index.tsx') },
-  { name: 'account', title: 'Account', paths: ['/account'], load: () => import('./pages/account/index.tsx') },
-]
+export const PAGES = [
+  { name: 'explore', title: 'Explore', paths: ['/', '/explore'] },
+  { name: 'rules', title: 'Rules', paths: ['/rules/new', '/rules/:id/edit', '/rules/:id', '/rules'] },
+  { name: 'block', title: 'Block', paths: [thing('block')] },
+  { name: 'tx', title: 'Transaction', paths: [thing('tx')] },
+  { name: 'address', title: 'Address', paths: [thing('address')] },
+  { name: 'token', title: 'Token', paths: [thing('token')] },
+  { name: 'gas', title: 'Gas', paths: ['/gas'] },
+  { name: 'status', title: 'Status', paths: ['/status'] },
+  { name: 'abis', title: 'ABIs', paths: ['/abis/:id', '/abis'] },
+  { name: 'account', title: 'Account', paths: ['/account'] },
+] as const satisfies readonly ConsolePage[]
 
-export interface ConsolePage {
+export type PageName = (typeof PAGES)[number]['name']
+
+interface ConsolePage {
   name: string
   title: string
   paths: readonly string[]
-  load(): Promise<{ default: FunctionComponent<PageProps> }>
 }
 
 export interface PageProps {
   parameters: ReadonlyMap<string, string>
 }
 
-interface PageMatch {
-  page: ConsolePage
-  parameters: ReadonlyMap<string, string>
-}
-
-export const findPage = (path: string, pages = PAGES): PageMatch | undefined => {
-  for (const page of pages)
+export const findPage = (path: string) => {
+  for (const page of PAGES)
     for (const pattern of page.paths) {
       const parameters = matchPath(pattern, path)
       if (parameters) return { page, parameters }
@@ -74,5 +65,7 @@ const decoded = (part: string): string | undefined => {
 /** Page path of a document below `/console`; undefined if there is none. */
 export const hrefOf = (network: string, kind: string, id: string): string | undefined => {
   const path = `/:technology/:blockchain/:network/${kind}/:id`
-  return PAGES.some(({ paths }) => paths.includes(path)) ? `/${network}/${kind}/${encodeURIComponent(id)}` : undefined
+  return PAGES.some(({ paths }) => (paths as readonly string[]).includes(path))
+    ? `/${network}/${kind}/${encodeURIComponent(id)}`
+    : undefined
 }

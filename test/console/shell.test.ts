@@ -81,7 +81,7 @@ describe('the shell of the console', { skip }, () => {
 
     for (const [typed, title] of [
       [transactionHash, /^Transaction 0x/],
-      [address.toLowerCase(), /0x/],
+      [address.toLowerCase(), /UNI-V2/],
       ['400', /^Block 400/],
     ] as const) {
       await box.fill(typed)

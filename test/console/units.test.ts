@@ -52,20 +52,17 @@ test('characters that are not seen are named, and nothing is lost', () => {
 })
 
 test('addresses find their page and its parameters', () => {
-  const load = () => Promise.reject(new Error())
-  const pages = [
-    { name: 'a', title: 'A', paths: ['/', '/a'], load },
-    { name: 'b', title: 'B', paths: ['/:x/b/:id'], load },
-  ]
   const found = (path: string) => {
-    const it = findPage(path, pages)
+    const it = findPage(path)
     return it && [it.page.name, Object.fromEntries(it.parameters)]
   }
-  assert.deepEqual(found('/'), ['a', {}])
-  assert.deepEqual(found('/a/'), ['a', {}])
-  assert.deepEqual(found('/n/b/%2F1'), ['b', { x: 'n', id: '/1' }])
-  assert.equal(found('/n/b/%ff'), undefined)
-  assert.equal(found('/n/c/1'), undefined)
+  assert.deepEqual(found('/'), ['explore', {}])
+  assert.deepEqual(found('/explore/'), ['explore', {}])
+  assert.deepEqual(found('/rules/new'), ['rules', {}])
+  const network = { technology: 'ethereum', blockchain: 'demo', network: 'local' }
+  assert.deepEqual(found('/ethereum/demo/local/block/%2F1'), ['block', { ...network, id: '/1' }])
+  assert.equal(found('/ethereum/demo/local/block/%ff'), undefined)
+  assert.equal(found('/ethereum/demo/local/blocks/1'), undefined)
 })
 
 test('what has happened is never still to come', () => {
