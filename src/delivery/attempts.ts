@@ -82,9 +82,12 @@ export const createAttempts = (options: AttemptsOptions) => {
   const prepare = (destination: DestinationState, picked: NextDue, { now, elapsed }: ClockTimes): RunningAttempt => {
     const { due: first, turn, probe } = picked
     const { busy, sequences } = destination
-    const combined = channels.of({ type: first.channel }).combines
-      ? combinedWith(first, store, destination, now)
-      : [first]
+    const combined =
+      first.groupKey !== null
+        ? groupedWith(first, store, destination, now)
+        : channels.of({ type: first.channel }).combines
+          ? combinedWith(first, store, destination, now)
+          : [first]
     for (const { id, sequence } of combined) {
       busy.add(id)
       sequences.add(sequence)
@@ -211,6 +214,18 @@ const combinedWith = (
     .combinable(first, now, busy.size + COMBINE_AT_ONCE)
     .filter(({ id, sequence }) => !busy.has(id) && !sequences.has(sequence))
     .slice(0, COMBINE_AT_ONCE)
+
+/** Those of a message that was tried before go together again, without others. */
+const groupedWith = (
+  first: DueDelivery,
+  store: Pick<Queue, 'groupable'>,
+  { busy, sequences }: DestinationState,
+  now: number,
+) =>
+  store
+    .groupable(first, now, busy.size + first.groupSize!)
+    .filter(({ id, sequence }) => !busy.has(id) && !sequences.has(sequence))
+    .slice(0, first.groupSize!)
 
 const countSettled = ({ channel, type, to, first, receivedAt }: Settled, counted: Counters, now: number) => {
   if (to !== 'queued') counted[to].add({ channel })

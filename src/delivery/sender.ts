@@ -27,11 +27,11 @@ export interface TestResult {
 
 export const createSender = ({ store, channels, secrets, signal: ends, clock, log }: SenderOptions) => {
   const attempt = async (
-    { account, action, messages }: Pick<Job, 'account' | 'action' | 'messages'>,
+    { account, action, messages, group }: Pick<Job, 'account' | 'action' | 'messages' | 'group'>,
     signal = ends,
   ): Promise<DeliveryAttempt['outcome']> => {
     try {
-      const context = { account, secrets: secrets(account), signal, now: clock.now() }
+      const context = { account, secrets: secrets(account), signal, now: clock.now(), group }
       return await channels.of(action).send(action, messages, context)
     } catch (error) {
       if (signal.aborted) return { type: 'aborted' }

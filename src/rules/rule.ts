@@ -107,6 +107,8 @@ export interface RuleConfig {
 export interface NotifyConfig {
   /** After an alert for these values, none for so many blocks, or seconds of the chain's time. */
   quiet?: { by?: string[]; blocks?: number; seconds?: number }
+  /** Alerts with these values within a time are one message. `network` is that of the alert. */
+  group?: { by?: string[]; wait: { seconds: number }; size?: number }
 }
 
 /** One part of the names of networks: a name, `*` for any, or several names. */

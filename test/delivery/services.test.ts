@@ -52,6 +52,23 @@ for (const [type, service] of Object.entries(SERVICES))
         }
     })
 
+    test('accepts a group of any size and text', async t => {
+      const receiver = await startReceiver(t, service.accepts)
+      const { of } = openChannels(t, { links: LINKS })
+      const rule = { id: 7, name: HOSTILE.repeat(9), version: null }
+      for (const message of [undefined, `{name} ${'é😀<&"'.repeat(99)}`])
+        for (const size of [1, 2, 100]) {
+          const action = { ...service.action(receiver.url), ...(message && { message }) }
+          if (!of(action).groups(action)) continue
+          const source = { transactionHash: HASH, name: HOSTILE, [HOSTILE]: '"\\<&😀'.repeat(100) }
+          const messages = Array.from({ length: size }, (_, i) =>
+            makeMessage({ id: `alert_${i}`, source, rule, type: TYPES[i % 3]! }),
+          )
+          const outcome = await of(action).send(action, messages, makeContext({ group: 'group_1' }))
+          assert.equal(outcome.type, 'delivered', `${size} ${JSON.stringify(outcome).slice(0, 300)}`)
+        }
+    })
+
     test('accepts whatever text there is', async t => {
       const receiver = await startReceiver(t, service.accepts)
       const channels = openChannels(t, { links: LINKS })

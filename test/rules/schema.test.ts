@@ -715,10 +715,10 @@ test('what a rule says about its messages is checked', () => {
   accepted(withNotify({}))
   accepted(withNotify({ quiet: { by: ['args.to', 'address'], blocks: 50 } }))
   accepted(withNotify({ quiet: { seconds: 2_592_000 } }))
-  refused(withNotify(5), 'config.notify: notify must be an object with "quiet", not 5.')
+  refused(withNotify(5), 'config.notify: notify must be an object with "quiet" and "group", not 5.')
   refused(
     withNotify({ quite: {} }),
-    'config.notify.quite: "quite" is not a property of notify, which has "quiet". Did you mean "quiet"?',
+    'config.notify.quite: "quite" is not a property of notify, which has "quiet" and "group". Did you mean "quiet"?',
   )
   const which = 'quiet must have either "blocks" or "seconds": how long nothing is told after an alert.'
   refused(withNotify({ quiet: {} }), `config.notify.quiet: ${which}`)
@@ -742,5 +742,17 @@ test('what a rule says about its messages is checked', () => {
     ...['a', 'b', 'c'].map(
       (name, i) => `config.notify.quiet.by[${i}]: An event has no field "${name}". An argument is args.NAME.`,
     ),
+  )
+  accepted(withNotify({ group: { by: ['network', 'args.to'], wait: { seconds: 30 }, size: 100 } }))
+  accepted(withNotify({ group: { wait: { seconds: 3_600 } } }))
+  refused(
+    withNotify({ group: { by: ['net'], size: 1 } }),
+    'config.notify.group.by[0]: An event has no field "net". An argument is args.NAME.',
+    'config.notify.group.wait: wait must be an object with "seconds", and is missing.',
+    'config.notify.group.size: size must be an integer from 2 to 100, not 1.',
+  )
+  refused(
+    withNotify({ group: { wait: { seconds: 3_601 } } }),
+    'config.notify.group.wait.seconds: seconds must be an integer from 1 to 3600, not 3601.',
   )
 })

@@ -139,6 +139,7 @@ export const makeChannels = (
 ): ChannelOf & { sent: Sent[] } => {
   const sent: Sent[] = []
   const channel = (combines: boolean): Channel => ({
+    groups: () => true,
     ...(combines && { combines }),
     destination: ({ parameters }) => ('url' in parameters && parameters.url) || 'smtp://mail',
     shown: ({ parameters }) =>

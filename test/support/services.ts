@@ -233,13 +233,15 @@ const matrix: ServiceDouble = {
 const alertmanager: ServiceDouble = {
   action: url => ({ type: 'Alertmanager', parameters: { url: `${url}/am/`, severity: 'error', lasts: '6h' } }),
   accepts(call) {
-    const [alert, ...more] = bodyOf(call)
+    const alerts: Body[] = bodyOf(call)
     return check(
       [
-        [call.path === '/am/api/v2/alerts' && more.length === 0, 'path'],
-        [Object.entries(alert.labels).every(([name, value]) => /^[a-z]+$/.test(name) && value !== ''), 'labels'],
-        [Object.values(alert.annotations).every(it => typeof it === 'string'), 'annotations'],
-        [alert.startsAt === undefined || Date.parse(alert.startsAt) <= Date.parse(alert.endsAt), 'start before end'],
+        [call.path === '/am/api/v2/alerts' && alerts.length > 0, 'path'],
+        ...alerts.flatMap((alert): [boolean, string][] => [
+          [Object.entries(alert.labels).every(([name, value]) => /^[a-z]+$/.test(name) && value !== ''), 'labels'],
+          [Object.values(alert.annotations).every(it => typeof it === 'string'), 'annotations'],
+          [alert.startsAt === undefined || Date.parse(alert.startsAt) <= Date.parse(alert.endsAt), 'start before end'],
+        ]),
       ],
       { status: 200 },
       fault => json(400, fault),

@@ -17,7 +17,9 @@ export const alertmanager = byRequest<Alertmanager>({
   shown: ({ parameters }) => shownUrl(parameters.url),
   request(action, message, links) {
     const url = endpointOf(action.parameters.url, '/api/v2/alerts')
-    return url ? { method: 'POST', url, body: [managedAlert(action, message, links)] } : NOT_HTTP
+    return url
+      ? { method: 'POST', url, body: (message.group ?? [message]).map(it => managedAlert(action, it, links)) }
+      : NOT_HTTP
   },
   meaning: status => ({ permanent: [400, 401, 403, 404, 405].includes(status) }),
 })

@@ -13,7 +13,7 @@ export type SendOutcome =
   /** The action can never succeed, as without an SMTP server: the delivery is dead at once. */
   | { type: 'refused'; why: string; status?: number; head?: string }
 
-export type MessageType = 'alert.confirmed' | 'alert.pending' | 'alert.retracted' | 'alert.test'
+export type MessageType = 'alert.confirmed' | 'alert.pending' | 'alert.retracted' | 'alert.test' | 'alert.group'
 
 export interface AlertMessage {
   /** The alert's id, also of its retraction: the `webhook-id`. */
@@ -30,6 +30,8 @@ export interface AlertMessage {
   source: Record<string, unknown>
   /** Epoch milliseconds of the alert's change of state: the same for every attempt. */
   timestamp: number
+  /** Of `alert.group`: its messages. The rest of it is that of the first, but id, type and timestamp. */
+  group?: readonly AlertMessage[]
 }
 
 export interface SendContext {
@@ -41,12 +43,16 @@ export interface SendContext {
   signal: AbortSignal
   /** Epoch milliseconds, the `webhook-timestamp`. */
   now: number
+  /** The id of several messages in one, the same in every attempt. */
+  group?: string | undefined
 }
 
 /** One way to notify receivers. It knows neither the store nor the schedule. */
 export interface Channel<A extends Action = Action> {
   /** Messages of one rule and action may be combined; otherwise `send` takes exactly one. */
   readonly combines?: true
+  /** Whether several messages of a rule for the action can be one, with `group` in the context. */
+  groups(action: A): boolean
   /** Isolates deliveries from others: the origin of a URL, or the SMTP server. Never throws. */
   destination(action: A): string
   /** The target as its owner and the log may see it, secrets in URLs hidden. Never throws. */

@@ -38,6 +38,7 @@ export const chatBody = (action: Chat, message: AlertMessage, links = NO_LINKS) 
  */
 const chatText = (action: Chat, message: AlertMessage, links: AlertLinks, longest: number): string => {
   const { id, rule, targetType, network, entity } = message
+  if (message.group) return groupText(action, message, links, longest)
   const { note, message: said, fields, links: pages } = noticeOf(action, message, links)
   const tail = [
     ...(note === undefined ? [] : [`*Note: ${note}*`]),
@@ -55,6 +56,12 @@ const chatText = (action: Chat, message: AlertMessage, links: AlertLinks, longes
   return [...lines, ...rendered.slice(0, taken), ...(left > 0 ? [moreFields(left)] : [])].join('\n')
 }
 
+const groupText = (action: Chat, message: AlertMessage, links: AlertLinks, longest: number): string => {
+  const text = cutEscaped(plainLines(action.parameters.text).trim(), longest >> 1)
+  const notice = composeNotice(noticeOf(action, message, links), GROUP_MRKDWN, longest - text.length - 1)
+  return text === '' ? notice : `${text}\n${notice}`
+}
+
 /** Slack has no escape for its marks: a quote takes the place of the backtick, and no link is made. */
 const chatPlain = (text: string): string =>
   escapeChat(withoutMentions(text.replaceAll('`', "'").replaceAll('](', ']\u200b(')))
@@ -66,6 +73,8 @@ const MRKDWN: Markup = {
   link: (name, url) => `<${escapeChat(url)}|${name}>`,
   size: text => text.length,
 }
+
+const GROUP_MRKDWN: Markup = { ...MRKDWN, title: chatPlain }
 
 /** Title and message are plain text, in which nothing is markup. */
 const slackBlocks = (action: Chat, message: AlertMessage, links: AlertLinks): object[] => {

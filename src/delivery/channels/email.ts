@@ -7,7 +7,7 @@ import type { Secret } from '../../lib/secret.ts'
 import type { Action } from '../../rules/rule.ts'
 import { answerHead, explainFault, TIMED_OUT, timedOut } from '../http.ts'
 import { plainLine } from '../text.ts'
-import type { AlertMessage, Channel, ChannelKind, SendOutcome, Transports } from './channel.ts'
+import type { Channel, ChannelKind, SendOutcome, Transports } from './channel.ts'
 import { renderMail } from './mail.ts'
 
 type Email = Extract<Action, { type: 'Email' }>
@@ -43,6 +43,7 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs, links }: Omit<Transport
 
   const channel: Channel<Email> & { close(): void } = {
     combines: true,
+    groups: () => true,
     destination: () => (server ? `${server.protocol}//${server.host}` : 'smtp:'),
     shown: email.receiver,
     close() {
@@ -50,12 +51,12 @@ export const createEmail = ({ smtp, mailFrom, timeoutMs, links }: Omit<Transport
         (transport as { close(options: { force: boolean }): void }).close({ force: true })
     },
 
-    async send(action, messages, { account, signal }) {
+    async send(action, messages, { account, signal, group }) {
       const transport = transportOf(await mailer(), account)
       if (!transport || mailFrom === undefined) return { type: 'refused', why: UNCONFIGURED }
       const recipients = [...new Set(action.parameters.recipients.map(normalAddress))]
       const bad = recipients.filter(it => !EMAIL_ADDRESS.test(it))
-      const id = messageId(action, messages, mailFrom)
+      const id = messageId(action, group ?? messages.map(({ type, id }) => [type, id]), mailFrom)
       const had = partly.get(id) ?? new Set<string>()
       const wanted = recipients.filter(it => EMAIL_ADDRESS.test(it) && !had.has(it))
       if (wanted.length === 0) return mailResult(had, bad.map(NO_ADDRESS))
@@ -202,8 +203,8 @@ const FAULTS: Record<string, string> = {
 }
 
 /** The same for every attempt of the same messages and action. */
-const messageId = (action: Email, messages: readonly AlertMessage[], from: string): string => {
-  const what = [action.parameters.recipients, action.payload ?? null, messages.map(({ type, id }) => [type, id])]
+const messageId = (action: Email, messages: unknown, from: string): string => {
+  const what = [action.parameters.recipients, action.payload ?? null, messages]
   return `<${shortDigest(JSON.stringify(what))}@${domainOf(from)}>`
 }
 

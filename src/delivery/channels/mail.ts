@@ -1,8 +1,8 @@
 import type { Action } from '../../rules/rule.ts'
 import { type AlertLinks, NO_LINKS } from '../links.ts'
 import { cutText, escapeHtml, MAX_SHOWN_VALUE, plainLine } from '../text.ts'
-import type { AlertMessage, MessageType } from './channel.ts'
-import { MESSAGE_STATES, noticeOf } from './notice.ts'
+import type { AlertMessage } from './channel.ts'
+import { countStates, MESSAGE_STATES, noticeOf } from './notice.ts'
 
 /** Subject and bodies of a mail about one rule, with no line breaks that could break headers. */
 export const renderMail = (action: Action, messages: readonly AlertMessage[], links = NO_LINKS) => {
@@ -42,12 +42,7 @@ export const renderMail = (action: Action, messages: readonly AlertMessage[], li
 
 /** `Alert`, `Retracted alert`, `3 alerts`, `3 alerts, 1 retracted`. */
 const subjectOf = (messages: readonly AlertMessage[]): string => {
-  if (messages.length === 1) return MESSAGE_STATES[messages[0]!.type].label
-  const others = OTHER_TYPES.flatMap(type => {
-    const count = messages.filter(it => it.type === type).length
-    return count === 0 ? [] : [`${count} ${MESSAGE_STATES[type].plural}`]
-  })
-  return [`${messages.length} alerts`, ...others].join(', ')
+  return messages.length === 1 ? MESSAGE_STATES[messages[0]!.type].label : countStates(messages)
 }
 
 const part = (action: Action, message: AlertMessage, links: AlertLinks) => {
@@ -70,7 +65,6 @@ const part = (action: Action, message: AlertMessage, links: AlertLinks) => {
 
 const shortLine = (text: string): string => cutText(plainLine(text), MAX_SHOWN_VALUE)
 
-const OTHER_TYPES = (Object.keys(MESSAGE_STATES) as MessageType[]).filter(type => type !== 'alert.confirmed')
 /** Alerts that a digest shows in full. */
 const MAX_SHOWN = 100
 const MAX_FIELDS = 100

@@ -35,7 +35,10 @@ export const matrix = byRequest<Matrix>({
 })
 
 const transactionOf = ({ id, type, timestamp }: AlertMessage): string =>
-  createHash('sha256').update(`${id} ${type} ${timestamp}`).digest('hex').slice(0, 32)
+  createHash('sha256')
+    .update(`${id} ${type} ${type === 'alert.group' ? '' : timestamp}`)
+    .digest('hex')
+    .slice(0, 32)
 
 export const matrixBody = (action: Matrix, message: AlertMessage, links: AlertLinks) => {
   const notice = noticeOf(action, message, links)

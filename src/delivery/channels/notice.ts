@@ -25,6 +25,7 @@ export const MESSAGE_STATES: Record<
     note: () => 'this alert no longer holds, because its block was reorganised away',
     ends: true,
   },
+  'alert.group': { label: 'Alerts', plural: 'groups' },
   'alert.test': { label: 'Test alert', plural: 'tests', note: () => 'this message tests the rule' },
 }
 
@@ -39,6 +40,8 @@ export interface AlertNotice {
   facts: [name: string, value: string][]
   fields: [name: string, value: string][]
   links: [name: string, url: string][]
+  /** Says that so many fields are left out. */
+  more: (count: number) => string
 }
 
 export const noticeOf = (
@@ -46,6 +49,7 @@ export const noticeOf = (
   message: AlertMessage,
   links: AlertLinks,
 ): AlertNotice => {
+  if (message.group) return groupNotice(action, message, links)
   const { id, type, rule, network, targetType, entity, confirmations, source } = message
   const { label, note } = MESSAGE_STATES[type]
   const [inConsole, inExplorer] = [links.console(message), links.explorer(message)]
@@ -63,12 +67,49 @@ export const noticeOf = (
       shownLine(name),
       shownLine(value),
     ]),
+    more: moreFields,
     links: [
       ...(inConsole === undefined ? [] : [['Chainsieve', inConsole] satisfies [string, string]]),
       ...(inExplorer === undefined ? [] : [['Explorer', inExplorer] satisfies [string, string]]),
     ],
   }
 }
+
+/** Lists alerts: what the owner's message says of each, or its first fields. */
+const groupNotice = (
+  action: Pick<Action, 'payload' | 'message'>,
+  { rule, group = [] }: AlertMessage,
+  links: AlertLinks,
+): AlertNotice => ({
+  title: `${countStates(group)}: ${cutText(plainLine(rule.name), MAX_NOTICE_TITLE)}`,
+  note: undefined,
+  message: '',
+  facts: [['Network', [...new Set(group.map(({ network }) => plainLine(network)))].join(', ')]],
+  fields: group.map(message => {
+    const { message: said, fields } = noticeOf(action, message, links)
+    const { type, targetType, entity } = message
+    const shown = said === '' ? fields.slice(0, LISTED_FIELDS).map(([name, value]) => `${name} ${value}`) : [said]
+    return [
+      `${MESSAGE_STATES[type].label}, ${targetType} in block ${entity.blockNumber}`,
+      cutText(plainLine(shown.join(', ')), MAX_LISTED_ALERT),
+    ]
+  }),
+  links: [],
+  more: count => `… and ${count} more ${count === 1 ? 'alert' : 'alerts'}`,
+})
+
+/** `3 alerts`, `3 alerts, 1 retracted` */
+export const countStates = (messages: readonly AlertMessage[]): string => {
+  const others = OTHER_TYPES.flatMap(type => {
+    const count = messages.filter(it => it.type === type).length
+    return count === 0 ? [] : [`${count} ${MESSAGE_STATES[type].plural}`]
+  })
+  return [`${messages.length} ${messages.length === 1 ? 'alert' : 'alerts'}`, ...others].join(', ')
+}
+
+const OTHER_TYPES = (Object.keys(MESSAGE_STATES) as MessageType[]).filter(type => type !== 'alert.confirmed')
+const LISTED_FIELDS = 5
+const MAX_LISTED_ALERT = 300
 
 const shownLine = (text: string): string => {
   const line = cutText(plainLine(text), MAX_SHOWN_VALUE).trim()
@@ -90,7 +131,7 @@ export interface Markup {
 
 /** Title, note, links and facts, with as much of the message and as many fields as fit `most`. */
 export const composeNotice = (
-  { title, note, message, facts, fields, links }: AlertNotice,
+  { title, note, message, facts, fields, links, more }: AlertNotice,
   markup: Markup,
   most: number,
 ): string => {
@@ -105,7 +146,7 @@ export const composeNotice = (
   const rendered = fields.map(([name, value]) => field(name, value))
   const taken = fitting(rendered, most - sizeOf([...lines, ...bottom]) + 1, MORE_FIELDS, size)
   const left = fields.length - taken
-  return [...lines, ...rendered.slice(0, taken), ...(left > 0 ? [plain(moreFields(left))] : []), ...bottom].join('\n')
+  return [...lines, ...rendered.slice(0, taken), ...(left > 0 ? [plain(more(left))] : []), ...bottom].join('\n')
 }
 
 /** How many lines fit, with `rest` kept for the line about those that do not. */

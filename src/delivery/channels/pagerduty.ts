@@ -10,6 +10,8 @@ type PagerDuty = Extract<Action, { type: 'PagerDuty' }>
 
 /** Events API v2. The alert's id is the `dedup_key`, so that what ends an alert resolves its incident. */
 export const pagerduty = byRequest<PagerDuty>({
+  // Each alert is an incident of its own.
+  groups: () => false,
   address: ({ parameters }) => `${parameters.url || EVENTS}#${parameters.routingKey}`,
   shown: ({ parameters }) => `${parseTarget(parameters.url || EVENTS)?.origin ?? ''}/${HIDDEN_SECRET}`,
   request(action, message, links) {

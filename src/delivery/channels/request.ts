@@ -6,6 +6,7 @@ import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
 import type { AlertLinks } from '../links.ts'
 import type { AlertMessage, ChannelKind, SendContext, SendOutcome } from './channel.ts'
+import { joinMessages } from './group.ts'
 
 /** The request for a message, or why there is none. */
 export type Request =
@@ -30,6 +31,8 @@ interface RequestKind<A extends Action> {
   shown(action: A): string
   request(action: A, message: AlertMessage, links: AlertLinks): Request
   headers?(message: AlertMessage, body: string, context: SendContext): Record<string, string>
+  /** Default: always. */
+  groups?(action: A): boolean
   /** Reads a refusal, whose body is undefined if it is no JSON object. */
   meaning?(status: number, body: Record<string, unknown> | undefined): AnswerMeaning
 }
@@ -40,6 +43,7 @@ export const byRequest = <A extends Action>({
   shown,
   request,
   headers = () => ({}),
+  groups = () => true,
   meaning,
 }: RequestKind<A>): ChannelKind<A> => ({
   receiver: action => destinationOf(address(action)),
@@ -56,12 +60,14 @@ export const byRequest = <A extends Action>({
   open: ({ http, links }) => ({
     destination: action => destinationOf(address(action)),
     shown,
-    async send(action, [message], context) {
-      const made = request(action, message!, links)
+    groups,
+    async send(action, messages, context) {
+      const message = joinMessages(messages, context.group)
+      const made = request(action, message, links)
       if ('refused' in made) return { type: 'refused', why: made.refused }
       const { method, url } = made
       const body = made.body === null ? '' : JSON.stringify(made.body)
-      const own = { 'content-type': 'application/json', ...made.headers, ...headers(message!, body, context) }
+      const own = { 'content-type': 'application/json', ...made.headers, ...headers(message, body, context) }
       const outcome = await http.attempt({ method, url, headers: own, ...(made.body !== null && { body }) }, context)
       const meant = outcome.type === 'retry' && meaning ? explainRefusal(outcome, meaning, context.now) : outcome
       return 'head' in meant ? { ...meant, head: hideKeys(action, meant.head) } : meant

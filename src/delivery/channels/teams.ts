@@ -2,7 +2,7 @@ import type { Action } from '../../rules/rule.ts'
 import { parseTarget } from '../http.ts'
 import type { AlertLinks } from '../links.ts'
 import type { AlertMessage } from './channel.ts'
-import { cutToFit, fitting, moreFields, noticeOf } from './notice.ts'
+import { cutToFit, fitting, noticeOf } from './notice.ts'
 import { byRequest, NOT_HTTP, shownOrigin, textInAnswer } from './request.ts'
 
 type Teams = Extract<Action, { type: 'Teams' }>
@@ -29,7 +29,7 @@ export const teams = byRequest<Teams>({
  * entity of the card.
  */
 export const teamsBody = (action: Teams, message: AlertMessage, links: AlertLinks) => {
-  const { title, note, message: said, facts, fields, links: pages } = noticeOf(action, message, links)
+  const { title, note, message: said, facts, fields, links: pages, more: moreOf } = noticeOf(action, message, links)
   const top = [
     runs([{ text: title, weight: 'Bolder', size: 'Medium' }]),
     ...(note === undefined ? [] : [runs([{ text: `Note: ${note}`, weight: 'Bolder' }])]),
@@ -49,7 +49,7 @@ export const teamsBody = (action: Teams, message: AlertMessage, links: AlertLink
   const texts = rows.map(row => JSON.stringify(row))
   const taken = fitting(texts, room - cardBytes(own), 0, text => Buffer.byteLength(text))
   const left = rows.length - taken
-  const more = left > 0 ? [runs([{ text: moreFields(left) }])] : []
+  const more = left > 0 ? [runs([{ text: moreOf(left) }])] : []
   return cardWith([...top, ...own, ...named, ...rows.slice(0, taken), ...more], bottom)
 }
 

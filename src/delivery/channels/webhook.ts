@@ -19,11 +19,14 @@ export const webhook = (method: 'GET' | 'POST') =>
   byRequest<Webhook>({
     address: ({ parameters }) => parameters.url,
     shown: ({ parameters }) => shownUrl(parameters.url),
+    // A URL with tokens is another one for each alert.
+    groups: ({ parameters }) => method === 'POST' && parameters.url.search(URL_TOKEN) < 0,
     request(action, message, links) {
       const { parameters } = action
       const url = fillUrl(parameters.url, message.source, message.targetType)
       if (typeof url === 'string') return { refused: url }
-      return { method, url, body: method === 'POST' ? webhookBody(action, message, links) : null }
+      const body = message.group ? groupBody(action, message, links) : webhookBody(action, message, links)
+      return { method, url, body: method === 'POST' ? body : null }
     },
     headers({ id, type }, body, { secrets, now }) {
       const seconds = Math.floor(now / 1000)
@@ -52,6 +55,14 @@ const webhookBody = (
   entity: { _id: entity._id, _type: entity._type },
   ...(template !== undefined && { message: fillMessage(template, message, MESSAGE_STATES[type].label, links) }),
   payload: select(source, payload, targetType),
+})
+
+const groupBody = (action: Webhook, { id, type, timestamp, rule, group = [] }: AlertMessage, links: AlertLinks) => ({
+  id,
+  type,
+  timestamp: new Date(timestamp).toISOString(),
+  rule: { id: rule.id, name: rule.name, version: rule.version },
+  alerts: group.map(message => webhookBody(action, message, links)),
 })
 
 /** Hides credentials, query values and path parts long enough for a key. Tokens stay. */

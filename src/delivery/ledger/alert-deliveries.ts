@@ -1,5 +1,6 @@
 import type { StoredAlert } from '../../alerts/alert.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
+import { type Grouping, groupingOf } from '../../rules/notify/group.ts'
 import { type Action, actionsOf, type StoredRule } from '../../rules/rule.ts'
 import type { ChannelOf, MessageType } from '../channels/channel.ts'
 import type { Lane } from '../scheduler.ts'
@@ -44,6 +45,8 @@ interface AlertDeliveryRow {
   channel: Action['type']
   begun_at: number | null
   retracted: number
+  group_key: string | null
+  group_size: number | null
 }
 
 type DeliveryTarget = Pick<
@@ -57,15 +60,23 @@ export const createAlertDeliveries = (db: Db) => {
   const { receiverOf, keepMessage } = createMessages(db)
   const rowsOf = db.prepare<[string, string], AlertDeliveryRow>(
     `SELECT d.id, d.round, d.type, d.state, d.action, d.rule, d.revision, d.account, d.receiver, d.destination, d.message,
-       r.target, r.channel, d.begun_at, d.retracted
+       r.target, r.channel, d.begun_at, d.retracted, d.group_key, d.group_size
      FROM delivery d JOIN receiver r ON r.id = d.receiver
      WHERE d.network = ? AND d.alert = ? AND d.type <> 'alert.test' ORDER BY d.id`,
   )
   const addDelivery = db.prepare(
     `INSERT INTO delivery (network, alert, round, type, action, original, rule, revision, account, receiver, destination, message,
-       state, next_at, created_at, queued_at, received_at, changed_at, settled_at, retracted, last_error)
+       state, next_at, created_at, queued_at, received_at, changed_at, settled_at, retracted, last_error, group_key, group_size)
      VALUES (@network, @alert, @round, @type, @action, @original, @rule, @revision, @account, @receiver, @destination, @message,
-       @state, @nextAt, @now, @now, @receivedAt, @changedAt, @settledAt, @retracted, @error)`,
+       @state, @nextAt, @now, @now, @receivedAt, @changedAt, @settledAt, @retracted, @error, @groupKey, @groupSize)`,
+  )
+  const joinable = db.prepare<[number, number, string, number], { count: number; at: number | null }>(
+    `SELECT count(*) AS count, min(next_at) AS at FROM delivery INDEXED BY delivery_group
+     WHERE state = 'queued' AND rule = ? AND receiver = ? AND group_key = ? AND group_id IS NULL AND next_at > ?`,
+  )
+  const sendGroup = db.prepare(
+    `UPDATE delivery SET next_at = @now WHERE state = 'queued' AND rule = @rule AND receiver = @receiver AND group_key = @key
+       AND group_id IS NULL AND next_at > @now`,
   )
   const isDisabled = db.prepare<[number, string], { revision: number; at: number }>(
     'SELECT revision, at FROM disabled WHERE rule = ? AND destination = ?',
@@ -117,12 +128,20 @@ export const createAlertDeliveries = (db: Db) => {
     const add = (
       alert: StoredAlert,
       to: DeliveryTarget,
-      rest: Pick<AlertDeliveryRow, 'type' | 'round'> & { original: number; waits: boolean },
+      rest: Pick<AlertDeliveryRow, 'type' | 'round'> & { original: number; waits: boolean; grouping?: Grouping },
     ) => {
       const { channel, ...row } = to
-      const { waits, ...told } = rest
+      const { waits, grouping, ...told } = rest
       const rule = ruleOf(to.rule)
-      const nextAt = waits && digestMs > 0 ? (digestAt.get(to.rule, to.receiver, now) ?? now + digestMs) : now
+      const waiting = grouping && joinable.get(to.rule, to.receiver, grouping.key, now)!
+      const isFull = waiting !== undefined && waiting.count + 1 >= grouping!.size
+      const nextAt = grouping
+        ? isFull
+          ? now
+          : (waiting!.at ?? now + grouping.waitMs)
+        : waits && digestMs > 0
+          ? (digestAt.get(to.rule, to.receiver, now) ?? now + digestMs)
+          : now
       // Retractions are sent however long the queue is, and for paused rules as well.
       const isNew = told.original === 0
       const disabled = disabledBy(to.rule, rule?.revision, to.destination)
@@ -134,7 +153,9 @@ export const createAlertDeliveries = (db: Db) => {
         ...{ receivedAt: alert.receivedAt, changedAt: alert.changedAt },
         ...{ settledAt: dead === undefined ? null : now, retracted: told.type === 'alert.retracted' ? 1 : 0 },
         error: dead ?? null,
+        ...{ groupKey: grouping?.key ?? null, groupSize: grouping?.size ?? null },
       })
+      if (isFull) sendGroup.run({ now, rule: to.rule, receiver: to.receiver, key: grouping!.key })
       if (state === 'queued') offer(to, nextAt)
       else increase(expansion[state], channel)
     }
@@ -163,7 +184,13 @@ export const createAlertDeliveries = (db: Db) => {
       for (const [place, action] of actionsOf(rule.input).entries()) {
         const { id, destination, combines } = receiverOf(action, channels)
         const to = { receiver: id, destination, message, action: place, channel: action.type }
-        add(alert, { ...ruleIds(rule), ...to }, { type, round: next, original: 0, waits: combines })
+        const group = channels.of(action).groups(action) ? rule.input.config.notify?.group : undefined
+        const grouping = groupingOf(group, { network, ...alert })
+        add(
+          alert,
+          { ...ruleIds(rule), ...to },
+          { type, round: next, original: 0, waits: combines, ...(grouping && { grouping }) },
+        )
       }
       if (type === 'alert.confirmed') count.run(rule.id)
     }
@@ -181,10 +208,14 @@ export const createAlertDeliveries = (db: Db) => {
           withdraw(row, 'the alert was retracted')
       }
       endRound.run(network, alert.id, round)
-      for (const { id, rule, revision, account, receiver, destination, message, action, channel } of reached.values()) {
+      for (const reachedRow of reached.values()) {
+        const { id, rule, revision, account, receiver, destination, message, action, channel } = reachedRow
+        const { group_key: key, group_size: size } = reachedRow
+        const waitMs = (ruleOf(rule)?.input.config.notify?.group?.wait.seconds ?? 0) * 1_000
+        const grouping = key !== null && size !== null ? { key, size, waitMs } : undefined
         const to = { rule, revision, account, receiver, destination, message, action, channel }
         const waits = channels.of({ type: channel }).combines === true
-        add(alert, to, { type: 'alert.retracted', round, original: id, waits })
+        add(alert, to, { type: 'alert.retracted', round, original: id, waits, ...(grouping && { grouping }) })
       }
     }
 

@@ -151,6 +151,7 @@ export const createFanOut = (db: Db) => {
             retracted: 0,
           },
           error: 'the test is running, or was interrupted',
+          ...{ groupKey: null, groupSize: null },
         })
         return Number(added.lastInsertRowid)
       }),

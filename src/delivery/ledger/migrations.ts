@@ -172,4 +172,11 @@ export const DELIVERY_MIGRATIONS: readonly string[] = [
 
   `-- The silence by which a cancelled delivery was not sent.
    ALTER TABLE delivery ADD COLUMN silence INTEGER`,
+
+  `-- What deliveries of a rule must share to be sent as one message, and most of them in one.
+   ALTER TABLE delivery ADD COLUMN group_key TEXT;
+   ALTER TABLE delivery ADD COLUMN group_size INTEGER;
+   -- The message, by its id: written before it is sent, so that each try has the same deliveries.
+   ALTER TABLE delivery ADD COLUMN group_id TEXT;
+   CREATE INDEX delivery_group ON delivery (rule, receiver, group_key, group_id, next_at) WHERE state = 'queued' AND group_key IS NOT NULL`,
 ]

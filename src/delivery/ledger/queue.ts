@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Turn } from '../../lib/scheduling/circuit-breaker.ts'
 import type { Action } from '../../rules/rule.ts'
 import type { AlertMessage } from '../channels/channel.ts'
@@ -12,6 +13,11 @@ export interface DueDelivery {
   channel: Action['type']
   /** Shared by messages of one alert to one target, which are sent in order. */
   sequence: string
+  /** What it must share to be sent with others as one message. */
+  groupKey: string | null
+  groupSize: number | null
+  /** The message that it is part of since its first try. */
+  groupId: string | null
 }
 
 /** One attempt: several deliveries if combined. */
@@ -19,11 +25,14 @@ export interface Job extends Lane {
   ids: readonly number[]
   action: Action
   messages: readonly AlertMessage[]
+  /** Id of several messages as one. */
+  group?: string
 }
 
 export type Queue = ReturnType<typeof createQueue>
 
-const SELECT_DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS sequence
+const SELECT_DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS sequence,
+    d.group_key AS groupKey, d.group_size AS groupSize, d.group_id AS groupId
   FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.state = 'queued'`
 
 /** One index lookup per lane. */
@@ -75,13 +84,21 @@ export const createQueue = (db: Db) => {
   const combinable = db.prepare<[number, number, number, number], DueDelivery>(
     `${SELECT_DUE} AND d.rule = ? AND d.receiver = ? AND d.next_at <= ? ORDER BY d.next_at, d.id LIMIT ?`,
   )
+  const groupable = db.prepare<[number, number, string | null, string | null, number, number], DueDelivery>(
+    `${SELECT_DUE} AND d.rule = ? AND d.receiver = ? AND d.group_key = ? AND d.group_id IS ? AND d.next_at <= ?
+     ORDER BY d.next_at, d.id LIMIT ?`,
+  )
+  const setGroup = db.prepare('UPDATE delivery SET group_id = ? WHERE id = ?')
   const begin = db.prepare(`UPDATE delivery SET begun_at = ? WHERE id = ? AND state = 'queued' AND next_at <= ?`)
   const version = db.prepare<[], number>('PRAGMA data_version').pluck()
 
   const claimOne = (picked: readonly DueDelivery[], now: number): Job | undefined => {
     const ids = picked.map(({ id }) => id).filter(id => begin.run(now, id, now).changes === 1)
     if (ids.length === 0) return undefined
-    return { ids, ...load(ids) }
+    const { groupKey, groupId } = picked[0]!
+    const group = groupId ?? (groupKey !== null && ids.length > 1 ? `group_${randomUUID()}` : undefined)
+    if (group !== undefined && group !== groupId) for (const id of ids) setGroup.run(group, id)
+    return { ids, ...load(ids), ...(group !== undefined && { group }) }
   }
 
   return {
@@ -129,6 +146,10 @@ export const createQueue = (db: Db) => {
     /** Deliveries that may be combined with one, including it. */
     combinable: ({ rule, receiver }: DueDelivery, now: number, limit: number): DueDelivery[] =>
       combinable.all(rule, receiver, now, limit),
+
+    /** Due deliveries that are one message with one, including it. */
+    groupable: ({ rule, receiver, groupKey, groupId }: DueDelivery, now: number, limit: number): DueDelivery[] =>
+      groupable.all(rule, receiver, groupKey, groupId, now, limit),
 
     /** Marks deliveries as begun, in one transaction. Those no longer queued are left out. */
     claim: (picks: readonly (readonly DueDelivery[])[], now: number): (Job | undefined)[] =>

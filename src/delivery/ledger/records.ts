@@ -184,7 +184,7 @@ export const createRecords = (db: Db, now: () => number, limits: Limits) => {
           db.prepare(sql).run(values)
         return db
           .prepare(
-            `UPDATE delivery SET state = 'queued', tries = 0, next_at = @now, queued_at = @now, settled_at = NULL, silence = NULL WHERE ${where}`,
+            `UPDATE delivery SET state = 'queued', tries = 0, next_at = @now, queued_at = @now, settled_at = NULL, silence = NULL, group_id = NULL WHERE ${where}`,
           )
           .run(values).changes
       })

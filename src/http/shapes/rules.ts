@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { MAX_QUIET } from '../../rules/notify/check.ts'
+import { MAX_GROUP, MAX_QUIET } from '../../rules/notify/check.ts'
 import { TARGET_TYPES } from '../../rules/rule.ts'
 import {
   anyRecord,
@@ -49,6 +49,16 @@ const ruleConfig = strict({
             by: may(v.pipe(arrayOf(str), v.maxLength(3))),
             blocks: may(v.pipe(intFrom(1), v.maxValue(MAX_QUIET.blocks))),
             seconds: may(v.pipe(intFrom(1), v.maxValue(MAX_QUIET.seconds))),
+          }),
+        ),
+      ),
+      group: may(
+        described(
+          'Alerts with the same values of these fields within a time are one message.',
+          strict({
+            by: may(v.pipe(arrayOf(str), v.maxLength(3))),
+            wait: strict({ seconds: v.pipe(intFrom(1), v.maxValue(MAX_GROUP.seconds)) }),
+            size: may(v.pipe(intFrom(2), v.maxValue(MAX_GROUP.size))),
           }),
         ),
       ),

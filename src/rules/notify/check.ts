@@ -29,10 +29,22 @@ const checkQuiet: NotifyCheck = (place, target) => {
   if (target === 'Token') place.fault(`A token is new only once: leave ${place.label} out.`)
 }
 
-const checkNames = (place: InputPlace, target: TargetType | undefined) => {
+export const MAX_GROUP = { size: 100, seconds: 3_600 }
+
+const checkGroup: NotifyCheck = (place, target) => {
+  if (!checkObject(place, { what: 'group', known: ['by', 'wait', 'size'] })) return
+  checkOptional(place.member('by'), it => checkNames(it, target, ['network']))
+  const wait = place.member('wait')
+  if (checkObject(wait, { what: 'wait', known: ['seconds'] }))
+    checkInteger(wait.member('seconds'), { min: 1, max: MAX_GROUP.seconds })
+  checkOptional(place.member('size'), it => checkInteger(it, { min: 2, max: MAX_GROUP.size }))
+}
+
+const checkNames = (place: InputPlace, target: TargetType | undefined, others: readonly string[] = []) => {
   const names = [...checkList(place, { of: 'names of fields', max: MAX_QUIET_NAMES })]
   for (const it of names) {
     const name = checkFilled(it)
+    if (name !== undefined && others.includes(name)) continue
     if (name !== undefined && target !== undefined && !leadsToAttribute(TARGET_KINDS[target], name))
       it.fault(
         `${MAPPING[TARGET_KINDS[target]].name} has no field ${shortenText(JSON.stringify(name))}. An argument is args.NAME.`,
@@ -42,7 +54,7 @@ const checkNames = (place: InputPlace, target: TargetType | undefined) => {
 }
 
 /** What a rule may say about its messages. */
-const NOTIFY_CHECKS: Record<keyof NotifyConfig, NotifyCheck> = { quiet: checkQuiet }
+const NOTIFY_CHECKS: Record<keyof NotifyConfig, NotifyCheck> = { quiet: checkQuiet, group: checkGroup }
 
 export const checkNotify: NotifyCheck = (place, target) => {
   const known = Object.keys(NOTIFY_CHECKS)
