@@ -182,21 +182,27 @@ export const ROOMS: Record<string, Room> = {
     types: ['chain'],
     packages: ['@opensearch-project/opensearch', 'undici'],
   },
+  windows: {
+    is: 'Windows of alert rules: exact aggregates over time, episodes; without clock and store',
+    may: ['query', 'lib'],
+    pure: true,
+  },
   rules: {
     is: 'Alert rules: schema, storage, matching many rules with a block',
-    may: ['limits', 'accounts', 'query', 'documents', 'decode', 'mapping', 'lib'],
+    may: ['limits', 'windows', 'accounts', 'query', 'documents', 'decode', 'mapping', 'lib'],
     types: ['chain'],
     packages: ['better-sqlite3', 'valibot'],
     folders: {
       notify: 'What a rule says about its messages; values of documents',
+      windows: 'Windows of rules: checks, and what they take of matches',
       silences: 'Times in which alerts are not sent',
     },
     sql: 'its own tables beside the accounts',
   },
   alerts: {
     is: 'States of alerts, changed in the transaction of their block; the outbox',
-    may: ['sqlite', 'engine', 'rules', 'mapping', 'lib'],
-    sql: 'alert, outbox and rule, which lie in the file of the documents so that both are committed together',
+    may: ['sqlite', 'engine', 'rules', 'windows', 'mapping', 'lib'],
+    sql: 'alert, outbox, rule and the tables of windows, which lie in the file of the documents so that both are committed together',
   },
   delivery: {
     is: 'From the outbox to receivers: payloads, channels, retries, the ledger, guarded connections',

@@ -5,6 +5,7 @@ import type { Db } from '../sqlite/database.ts'
 import { type AlertState, dueOf, type OutboxEntry, type RuleMatch, STATES, TYPES, toStored } from './alert.ts'
 import { createMarks, type FinalityMarks } from './marks.ts'
 import { createQuietTimes } from './quiet.ts'
+import { createWindowStore, type WindowRows, type WindowRule } from './windows.ts'
 
 export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
 
@@ -16,6 +17,10 @@ export interface AlertUpdate {
   gone?: readonly number[]
   /** Rules that are matched from here on, and the history that is still to be searched for them. */
   scans?: readonly Scan[]
+  /** All rules with `when` that are matched; absent where nothing changed. */
+  windows?: readonly WindowRule[]
+  /** The stored blocks in their order, where there are rules with `when`. */
+  blocks?: readonly WindowRows[]
   /** Finality of nodes, where it changed. Without it no alert that waits for a mark fires. */
   marks?: FinalityMarks
 }
@@ -35,8 +40,8 @@ export type AlertStore = ReturnType<typeof createAlertStore>
 /** `now` in epoch milliseconds. */
 export const createAlertStore = (db: Db, now: () => number = Date.now) => {
   const insert = db.prepare(
-    `INSERT INTO alert (id, rule, revision, target, confirmations, notify, block, block_hash, due, kind, document, source, state, received_at, changed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO alert (id, rule, revision, target, confirmations, notify, block, block_hash, due, kind, document, source, state, received_at, changed_at, windows)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   )
   const find = db.prepare<[string], Row & { block: number }>(
     'SELECT n, state, rule, notify, target, block FROM alert WHERE id = ?',
@@ -49,11 +54,17 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     'SELECT n, state, rule, notify, target FROM alert WHERE state = 0 AND due BETWEEN ? AND ? ORDER BY due, n',
   )
   const above = db.prepare<[number], Row>(
-    'SELECT n, state, rule, notify, target FROM alert WHERE block > ? AND state IN (0, 1) ORDER BY n',
+    'SELECT n, state, rule, notify, target FROM alert WHERE block > ? AND state IN (0, 1, 4) ORDER BY n',
   )
   const pendingOf = db.prepare<[number], Row>(
     'SELECT n, state, rule, notify, target FROM alert WHERE rule = ? AND state = 0',
   )
+  const over = db.prepare<[number, number], Row>(
+    `SELECT a.n, a.state, a.rule, a.notify, a.target FROM episode e JOIN alert a ON a.n = e.alert
+     WHERE e.due BETWEEN ? AND ? AND a.state = 1 ORDER BY e.due, a.n`,
+  )
+  const settled = db.prepare('UPDATE episode SET due = NULL WHERE alert = ?')
+  const byNumber = db.prepare<[number], Row>('SELECT n, state, rule, notify, target FROM alert WHERE n = ?')
   const tell = db.prepare('INSERT INTO outbox (alert, type) VALUES (?, ?)')
   const saveScan = db.prepare('INSERT OR REPLACE INTO rule (id, start, next, last) VALUES (?, ?, ?, ?)')
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
@@ -65,7 +76,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
 
   const counts: AlertCounts = {}
   const count = (target: TargetType, state: AlertState) => {
-    counts[target] ??= { pending: 0, confirmed: 0, withdrawn: 0, retracted: 0 }
+    counts[target] ??= { pending: 0, confirmed: 0, withdrawn: 0, retracted: 0, resolved: 0 }
     counts[target][state]++
   }
   const become = ({ n, target }: Pick<Row, 'n' | 'target'>, state: AlertState, at: number) => {
@@ -76,13 +87,18 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
   const put = (alert: number | bigint, type: OutboxEntry['type']) => tell.run(alert, TYPES.indexOf(type))
 
   const add = (hit: RuleMatch, chain: unknown, at: number) => {
-    const { rule, revision, block, entity, source } = hit
     // A match in history may have been reorganised away since.
-    if (blocks.hash(block) !== hit.blockHash.toLowerCase()) return
-    const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
+    if (blocks.hash(hit.block) !== hit.blockHash.toLowerCase()) return
     const id = alertId(hit, chain)
     const known = hit.quiet && find.get(id)
     if (hit.quiet && !(known && isAlive(known)) && quiet.covers(hit)) return
+    addWithId(hit, id, at)
+  }
+
+  /** Returns the number of the alert. */
+  const addWithId = (hit: RuleMatch, id: string, at: number): number => {
+    const { rule, revision, block, entity, source } = hit
+    const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
     const notify = hit.notifyPending ? 1 : 0
     const added = insert.run(
       id,
@@ -99,6 +115,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       source,
       hit.receivedAt,
       at,
+      hit.when ? JSON.stringify(hit.when) : null,
     )
     const alert = find.get(id)!
     if (added.changes === 0) {
@@ -106,18 +123,26 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       if (entity._type === 'token' && (lost || block < alert.block))
         move.run(block, hash, dueOf(block, hit.confirmations), source, hit.receivedAt, alert.n)
       // The chain has come back to a block that it had left.
-      if (!lost) return
+      if (!lost) return alert.n
       become(alert, 'pending', at)
     } else count(hit.targetType, 'pending')
     quiet.note(hit)
     if (notify && hit.confirmations !== 0) put(alert.n, 'pending')
+    return alert.n
   }
+  const windows = createWindowStore(db, { open: (match, id) => addWithId(match, id, now()) })
 
   const confirm = (from: number, to: number, at: number) => {
     for (const alert of due.all(from, to)) {
       if (paused.has(alert.rule)) continue
       become(alert, 'confirmed', at)
       put(alert.n, 'confirmed')
+    }
+    for (const alert of over.all(from, to)) {
+      if (paused.has(alert.rule)) continue
+      settled.run(alert.n)
+      become(alert, 'resolved', at)
+      if (windows.tells(alert.rule)) put(alert.n, 'resolved')
     }
   }
 
@@ -128,19 +153,22 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
 
   return {
     /** After blocks were stored or history was searched: adds hits, and confirms what is due. */
-    stored({ hits, paused: nowPaused, gone = [], scans = [], marks: told }: AlertUpdate) {
+    stored({ hits, paused: nowPaused, gone = [], scans = [], windows: spans, blocks: all, marks: told }: AlertUpdate) {
       const at = now()
       if (told) marks.tell(told)
       if (nowPaused) paused = new Set(nowPaused)
       for (const rule of gone) {
         for (const alert of pendingOf.all(rule)) withdraw({ ...alert, notify: 0 }, at)
         forgetScan.run(rule)
+        windows.gone(rule)
       }
+      if (spans) windows.set(spans)
       for (const { rule, start, next, last } of scans) saveScan.run(rule, start, next, last)
       if (hits.length > 0) {
         const chain = blocks.chainId() ?? null
         for (const hit of hits) add(hit, chain, at)
       }
+      if (all) windows.step(all, blocks.chainId() ?? null)
       confirm(0, newest(), at)
       for (const [tag, height] of marks.reached()) confirm(dueOf(0, tag), dueOf(height, tag), at)
     },
@@ -157,9 +185,17 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
           put(alert.n, 'retracted')
         }
       }
+      for (const n of windows.back(to)) {
+        const alert = byNumber.get(n)
+        if (alert === undefined || STATES[alert.state] !== 'resolved') continue
+        become(alert, 'confirmed', at)
+        if (windows.tells(alert.rule)) put(n, 'reopened')
+      }
     },
 
     counts: (): AlertCounts => counts,
+    /** What the owners of rules with windows should know, by rule. */
+    notes: windows.notes,
   }
 }
 

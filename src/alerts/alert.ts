@@ -1,9 +1,13 @@
 import type { Kind } from '../mapping/index.ts'
 import type { Quiet } from '../rules/notify/quiet.ts'
 import type { Confirmations, FinalityTag, TargetType } from '../rules/rule.ts'
+import type { ShownCondition } from '../windows/window.ts'
 
-/** `pending`, then `confirmed`; a reorg turns these into `withdrawn` and `retracted`. */
-export type AlertState = 'pending' | 'confirmed' | 'withdrawn' | 'retracted'
+/**
+ * `pending`, then `confirmed`; a reorg turns these into `withdrawn` and `retracted`. `resolved`: of a
+ * rule with windows, confirmed, and its conditions hold no longer.
+ */
+export type AlertState = 'pending' | 'confirmed' | 'withdrawn' | 'retracted' | 'resolved'
 
 export interface RuleMatch {
   rule: number
@@ -24,6 +28,22 @@ export interface RuleMatch {
   network?: string | undefined
   /** Set for a rule with `notify.quiet`. */
   quiet?: Quiet | undefined
+  /** Set for an alert of windows: its key and values. */
+  when?: AlertWindow | undefined
+}
+
+/** What a window had when it opened an alert. */
+export interface AlertWindow {
+  /** By the names of `by`. */
+  key: Readonly<Record<string, string | null>>
+  window: { fromBlock: number; toBlock: number; blocks?: number; seconds?: number }
+  conditions: ShownCondition[]
+  matches: number
+  /** Ids of the first matches. */
+  entities: string[]
+  late: false
+  /** Where the conditions held no longer. */
+  ended?: { block: number; conditions: ShownCondition[] }
 }
 
 export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network' | 'quiet'> {
@@ -37,13 +57,14 @@ export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network'
 /** A message about an alert to its receivers. Numbers grow, and are never reused in one store. */
 export interface OutboxEntry {
   n: number
-  type: 'pending' | 'confirmed' | 'retracted'
+  /** `reopened`: a reorg undid what had resolved it. */
+  type: 'pending' | 'confirmed' | 'retracted' | 'resolved' | 'reopened'
   alert: StoredAlert
 }
 
 /** The index of a state or type is its number in the store. */
-export const STATES: readonly AlertState[] = ['pending', 'confirmed', 'withdrawn', 'retracted']
-export const TYPES: readonly OutboxEntry['type'][] = ['pending', 'confirmed', 'retracted']
+export const STATES: readonly AlertState[] = ['pending', 'confirmed', 'withdrawn', 'retracted', 'resolved']
+export const TYPES: readonly OutboxEntry['type'][] = ['pending', 'confirmed', 'retracted', 'resolved', 'reopened']
 
 /** Finality tags as numbers in the column of confirmations. */
 const TAGS: Readonly<Record<FinalityTag, number>> = { safe: -1, finalized: -2 }
@@ -72,6 +93,7 @@ export interface AlertRow {
   state: number
   received_at: number
   changed_at: number
+  windows: string | null
 }
 
 export const toAlert = (row: AlertRow): StoredAlert => ({
@@ -87,4 +109,5 @@ export const toAlert = (row: AlertRow): StoredAlert => ({
   receivedAt: row.received_at,
   state: STATES[row.state]!,
   changedAt: row.changed_at,
+  ...(row.windows !== null && { when: JSON.parse(row.windows) as AlertWindow }),
 })

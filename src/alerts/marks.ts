@@ -77,7 +77,10 @@ export const createAlertPruning = (db: Db) => {
     `SELECT n, state, changed_at AS changed, block FROM alert WHERE n > ? ORDER BY n LIMIT ${PAGE}`,
   )
   const untold = db.prepare<[number], number>('SELECT DISTINCT alert FROM outbox WHERE n > ?').pluck()
-  const forget = db.prepare('DELETE FROM alert WHERE n = ?')
+  // An open episode still ends.
+  const forget = db.prepare(
+    'DELETE FROM alert WHERE n = ? AND NOT EXISTS (SELECT 1 FROM episode WHERE alert = alert.n)',
+  )
   const entries = db.prepare<[number, number], { n: number; kept: number }>(
     `SELECT n, EXISTS (SELECT 1 FROM alert WHERE alert.n = outbox.alert) AS kept FROM outbox WHERE n > ? AND n <= ? ORDER BY n LIMIT ${PAGE}`,
   )

@@ -159,6 +159,7 @@ const copyWhole = (db: Database.Database, source: Database.Database): SalvageRes
     }
   })
   const lostAlerts = copyRows(db, 'alert') + copyRows(db, 'outbox')
+  copyWindows(db)
   // Pending removals are dropped.
   db.prepare("DELETE FROM meta WHERE key = 'pruning'").run()
   const nameless = isLacking ? removeNameless(db) : []
@@ -184,6 +185,18 @@ const copyRows = (db: Database.Database, table: string): number => {
   }
   if (last > 0) copyRun(1, last)
   return lost
+}
+
+/** Windows as a whole, since a window with less would decide wrongly; without them, rules begin anew. */
+const copyWindows = (db: Database.Database) => {
+  const tables = ['rule_window', 'rule_rows', 'episode']
+  try {
+    db.transaction(() => {
+      for (const table of tables) db.exec(`INSERT INTO ${table} SELECT * FROM old.${table} NOT INDEXED`)
+    })()
+  } catch {
+    for (const table of tables) db.exec(`DELETE FROM ${table}`)
+  }
 }
 
 /** Range of posting ids reserved for each segment. */

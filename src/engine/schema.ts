@@ -4,13 +4,28 @@ import { SHIPPING_MIGRATION, SHIPPING_SCHEMA } from './shipping/shipped-ranges.t
 import { SIMILAR_SCHEMA, similarMigration } from './similarity-index.ts'
 
 /** Layout version. Stores with a newer version, or an older one without migration, are refused. */
-export const SCHEMA_VERSION = 15
+export const SCHEMA_VERSION = 16
 
 /** When rules with `notify.quiet` had an alert, by a hash of its key; `time` in epoch seconds. */
 const QUIET_SCHEMA = [
   'CREATE TABLE quiet (n INTEGER PRIMARY KEY, rule INT NOT NULL, revision INT NOT NULL, key BLOB NOT NULL, block INT NOT NULL, time INT NOT NULL)',
   'CREATE INDEX quiet_key ON quiet (rule, revision, key, block)',
   'CREATE INDEX quiet_block ON quiet (block)',
+]
+
+/**
+ * Windows of rules. `rule_window`: blocks `since` to `upto` were seen without a gap, rows below
+ * `floor` are forgotten, `clock` is the time of `upto`. `rule_rows`: matches of one block by key, as
+ * JSON. `episode`: alerts whose conditions hold, or held up to `ended`; `due`: as of alerts.
+ */
+const WINDOW_TABLES = [
+  `CREATE TABLE rule_window (rule INTEGER PRIMARY KEY, revision INT NOT NULL, since INT NOT NULL, since_time INT NOT NULL, floor INT NOT NULL,
+     upto INT NOT NULL, clock INT NOT NULL)`,
+  'CREATE TABLE rule_rows (rule INT NOT NULL, block INT NOT NULL, time INT NOT NULL, rows TEXT NOT NULL)',
+  'CREATE UNIQUE INDEX rule_rows_block ON rule_rows (rule, block)',
+  'CREATE TABLE episode (alert INTEGER PRIMARY KEY, rule INT NOT NULL, key TEXT NOT NULL, opened INT NOT NULL, ended INT, due INT)',
+  'CREATE INDEX episode_rule ON episode (rule)',
+  'CREATE INDEX episode_due ON episode (due) WHERE due IS NOT NULL',
 ]
 
 /**
@@ -23,6 +38,7 @@ export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map(
   [13, SHIPPING_MIGRATION],
   [14, similarMigration('similar_bits')],
   [15, QUIET_SCHEMA],
+  [16, ['ALTER TABLE alert ADD COLUMN windows TEXT', ...WINDOW_TABLES]],
 ])
 
 /**
@@ -70,19 +86,20 @@ const INDEX = [
 
 /**
  * Results of rules, in the same file as the documents to commit a block with its alerts. `alert`:
- * one row per alert; `due`: the head that confirms it. `outbox`: notifications to send, in order.
+ * one row per alert; `due`: the head that confirms it; `windows`: JSON, of a rule with windows. `outbox`: notifications to send, in order.
  * `rule`: progress through requested history; `next`: first block still to do, `last`: the end.
  */
 const ALERT_TABLES = [
   `CREATE TABLE alert (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, rule INT NOT NULL, revision INT NOT NULL, target TEXT NOT NULL,
      confirmations INT NOT NULL, notify INT NOT NULL, block INT NOT NULL, block_hash BLOB NOT NULL, due INT NOT NULL, kind TEXT NOT NULL,
-     document TEXT NOT NULL, source TEXT NOT NULL, state INT NOT NULL, received_at INT NOT NULL, changed_at INT NOT NULL)`,
+     document TEXT NOT NULL, source TEXT NOT NULL, state INT NOT NULL, received_at INT NOT NULL, changed_at INT NOT NULL, windows TEXT)`,
   'CREATE INDEX alert_block ON alert (block)',
   'CREATE INDEX alert_due ON alert (due) WHERE state = 0',
   'CREATE INDEX alert_rule ON alert (rule, n)',
   'CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, alert INT NOT NULL, type INT NOT NULL)',
   'CREATE TABLE rule (id INTEGER PRIMARY KEY, start INT NOT NULL, next INT NOT NULL, last INT NOT NULL)',
   ...QUIET_SCHEMA,
+  ...WINDOW_TABLES,
 ]
 
 /**

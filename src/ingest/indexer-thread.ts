@@ -94,7 +94,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
     finality: finality?.report() ?? null,
     shipping: shippingReport(pipeline, state),
     metrics: [...metrics.snapshot(), ...(pipeline?.metrics() ?? [])],
-    troubles: ruleWatcher?.troubles ?? new Map(),
+    troubles: new Map([...(pipeline?.notes() ?? []), ...(ruleWatcher?.troubles ?? [])]),
     accountTroubles: ruleWatcher?.accountTroubles ?? new Map(),
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), INDEXER_REPORT_MS)

@@ -1,4 +1,6 @@
 import type { RuleMatch } from '../alerts/alert.ts'
+import type { AlertUpdate } from '../alerts/alert-store.ts'
+import type { WindowRows } from '../alerts/windows.ts'
 import type { RawBlock } from '../chain/wire.ts'
 import type { DecodedBlock } from '../documents/document.ts'
 import { type CoverageNotes, NO_NOTES } from '../engine/coverage.ts'
@@ -13,6 +15,7 @@ import type { BuiltPiece } from './decoding/builders/thread.ts'
 import type { BatchRun } from './decoding/prepare.ts'
 import type { LaneName } from './messages.ts'
 import type { PipelineOptions } from './pipeline.ts'
+import type { FoundInBlock } from './rules/rule-matching.ts'
 import { joinStored, type Replacing, type ReplacingOptions } from './scoped/partial-blocks.ts'
 import type { WriterLink } from './writer/writer-link.ts'
 
@@ -34,7 +37,7 @@ export interface LaneContext
   /** Sends updates before all waiting batches, in their own order: the newest must win. */
   tellUpdate(): void
   /** Calls `build` again if a merge has changed the segments to replace. */
-  replace(lane: LaneName, build: () => Replacing, notes: CoverageNotes, hits: readonly RuleMatch[]): Promise<void>
+  replace(lane: LaneName, build: () => Replacing, notes: CoverageNotes, update: AlertUpdate | undefined): Promise<void>
   committed(additions: readonly Additions[]): void
   count(more: { blocks: number; logs: number; events: number }): void
   noteAdded(range: Range): void
@@ -50,17 +53,18 @@ export const createLane = (name: LaneName, context: LaneContext) => {
   const { held } = neighbours
   let run: BatchRun | undefined
   let hits: RuleMatch[] = []
+  let rows: WindowRows[] = []
   let last = -1
   const sent: Promise<void>[] = []
 
   const handOver = () => {
     if (!run || run.blocks === 0) return
     const batch = run.finish()
-    const found = hits
-    const update = found.length > 0 ? { hits: found } : undefined
+    const update = updateOf(hits, rows)
     tellUpdate()
     run = undefined
     hits = []
+    rows = []
     const { first, last: to, log: logs, events, added: additions } = batch
     const isPartly = blocks.partial({ from: first, to }).length > 0
     let whole = batch
@@ -72,7 +76,7 @@ export const createLane = (name: LaneName, context: LaneContext) => {
       return { batches: all, replaces }
     }
     const sending = isPartly
-      ? replace(name, build, NO_NOTES, found)
+      ? replace(name, build, NO_NOTES, update)
       : send({ type: 'batch', lane: name, batch, update }, transferables(batch)).then(() => committed([additions]))
     const done = sending.then(() => {
       count({ blocks: to - first + 1, logs, events })
@@ -94,11 +98,11 @@ export const createLane = (name: LaneName, context: LaneContext) => {
   }
 
   /** `taken` is called at once and must count the block as held. */
-  const look = async (raw: RawBlock, taken: (decoded: DecodedBlock, found: readonly RuleMatch[]) => void) => {
+  const look = async (raw: RawBlock, taken: (decoded: DecodedBlock, found: FoundInBlock) => void) => {
     // A rule created while a block waits must match it. From the last look at the rules until
     // the block counts as held, nothing awaits.
     let decoded: DecodedBlock
-    let found: RuleMatch[]
+    let found: FoundInBlock
     let generation: number
     do {
       ruleWatcher.refresh(seen())
@@ -118,7 +122,8 @@ export const createLane = (name: LaneName, context: LaneContext) => {
       neighbours.check(ref)
       run ??= preparer.start()
       run.add(decoded)
-      for (const hit of found) hits.push(hit)
+      for (const hit of found.hits) hits.push(hit)
+      if (found.rows) rows.push(found.rows)
       neighbours.take([ref])
       last = number
       handOverFull()
@@ -131,7 +136,7 @@ export const createLane = (name: LaneName, context: LaneContext) => {
     const hits: RuleMatch[] = []
     for (const raw of fresh)
       await look(raw, (_, found) => {
-        hits.push(...found)
+        hits.push(...found.hits)
         noteScoped(Number(raw.block.number))
       })
     tellUpdate()
@@ -139,7 +144,8 @@ export const createLane = (name: LaneName, context: LaneContext) => {
     const to = Number(fresh.at(-1)?.block.number ?? -1)
     const nothing = { batches: [], replaces: [] }
     const build = () => (fresh.length === 0 ? nothing : joinStored(fresh, { from, to }, held(), joining))
-    await replace(name, build, notes, hits)
+    ruleWatcher.noteScoped()
+    await replace(name, build, notes, updateOf(hits, []))
     const logs = fresh.flatMap(({ receipts }) => receipts).reduce((sum, it) => sum + it.logs.length, 0)
     count({ blocks: fresh.length, logs, events: 0 })
   }
@@ -185,6 +191,9 @@ export const createLane = (name: LaneName, context: LaneContext) => {
     flush,
   }
 }
+
+const updateOf = (hits: RuleMatch[], rows: WindowRows[]): AlertUpdate | undefined =>
+  hits.length + rows.length === 0 ? undefined : { hits, ...(rows.length > 0 && { blocks: rows }) }
 
 const nothingNew = ({ addresses, names, signatures }: Additions): Additions => ({
   addresses: { first: addresses.first + addresses.texts.length, texts: [] },

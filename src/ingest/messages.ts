@@ -60,7 +60,7 @@ export const LANE_PARTS: Readonly<Record<LaneName, LanePart>> = {
 
 export type FromWriter =
   | LogMessage
-  | ({ type: 'done'; id: number; alerts: AlertCounts } & Revised)
+  | ({ type: 'done'; id: number; alerts: AlertCounts; notes: ReadonlyMap<number, string> } & Revised)
   | { type: 'failed'; id: number; failure: TransferredError }
   /** The writer cannot go on and retries by itself; null once it can. */
   | { type: 'stuck'; why: string | null; code?: string }

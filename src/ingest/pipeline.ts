@@ -42,9 +42,8 @@ export const createPipeline = (options: PipelineOptions) => {
     onAlerts()
   }
   const { track, tracked, pause } = createIntakeGate()
-  const replace: LaneContext['replace'] = async (lane, build, notes, hits) => {
+  const replace: LaneContext['replace'] = async (lane, build, notes, update) => {
     const additions: Additions[] = []
-    const update = hits.length > 0 ? { hits } : undefined
     for (;;) {
       const { batches, replaces } = build()
       additions.push(...batches.map(({ added }) => added))
@@ -104,7 +103,7 @@ export const createPipeline = (options: PipelineOptions) => {
     held,
     seen,
     counts,
-    alerts: link.alerts,
+    ...{ alerts: link.alerts, notes: link.notes },
     added: () => added,
     ...{ stuck: link.stuck, metrics: link.metrics, shipping: link.shipping },
     async tell({ hits, scans = [], marks }: AlertUpdate) {
@@ -225,7 +224,7 @@ const createApplier = (context: ApplierContext) => {
       case 'cut': {
         const { range, keep, narrowed } = change
         const notes = narrowed ? { ...NO_NOTES, narrowed } : NO_NOTES
-        await track(() => replace('fill', () => cutStored(range, keep, neighbours.held(), joining), notes, []))
+        await track(() => replace('fill', () => cutStored(range, keep, neighbours.held(), joining), notes, undefined))
         return { done: true, took: 0 }
       }
       case 'patch': {

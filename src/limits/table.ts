@@ -354,6 +354,18 @@ export const LIMITS = {
     ['an account', 'matches in one block'],
     'No alerts are made for further matches: narrow the conditions of the rules.',
   ),
+  ruleKeys: countLimit(
+    100_000,
+    INVALID,
+    ['a rule', 'keys in its windows'],
+    'Matches of further keys are left out: narrow the conditions of the rule.',
+  ),
+  ruleRows: countLimit(
+    1_000_000,
+    INVALID,
+    ['a rule', 'rows in its windows, one for each key and block'],
+    'Matches of further keys are left out: narrow the conditions of the rule, or shorten its windows.',
+  ),
   series: countLimit(
     500_000,
     ILLEGAL,

@@ -1,11 +1,12 @@
 import type { Document } from '../documents/document.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { ValueList } from '../query/value-list.ts'
-import { type BlockEntities, entitiesOf, entityDocument } from './entities.ts'
+import { type BlockEntities, emitterOf, entitiesOf, entityDocument } from './entities.ts'
 import { lowerConditions } from './lower.ts'
 import type { GroupMember } from './match-group.ts'
 import { type BlockMatching, createKindMatcher, type KindMatcher } from './match-kind.ts'
 import { type StoredRule, TARGET_KINDS } from './rule.ts'
+import { createGathering, type GatheredRule } from './windows/gather.ts'
 
 export type { BlockEntities } from './entities.ts'
 
@@ -20,6 +21,8 @@ export interface BlockMatches {
   failed: FailedRule[]
   /** Accounts with more matches than they may have: `found` has the first of them. */
   cut: number[]
+  /** Matches of rules with `when`, however many; `found` has the others. */
+  gathered?: GatheredRule[]
 }
 
 export interface FailedRule {
@@ -93,10 +96,20 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: Matche
       const failed = new Map<number, FailedRule>()
       const full = new Set<number>()
       const counts = new Map<number, number>()
+      let gathering: ReturnType<typeof createGathering> | undefined
       const number = Number(block.raw.block.number)
       const matching: BlockMatching = {
         block: number,
         found(rule, entity) {
+          if (rule.input.config.when) {
+            gathering ??= createGathering()
+            try {
+              if (!gathering.add(rule, entity)) undecided.add(emitterOf(entity.log!))
+            } catch (error) {
+              failed.set(rule.id, { rule, error })
+            }
+            return
+          }
           const count = (counts.get(rule.account) ?? 0) + 1
           if (count > most) return void full.add(rule.account)
           counts.set(rule.account, count)
@@ -116,7 +129,10 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: Matche
       }
       if (number >= starts.first)
         for (const entity of entitiesOf(block, kinds)) kinds.get(entity.kind)!.match(entity, matching)
-      return { found, undecided: [...undecided], failed: [...failed.values()], cut: [...full] }
+      return {
+        ...{ found, undecided: [...undecided], failed: [...failed.values()], cut: [...full] },
+        ...(gathering && undecided.size === 0 && { gathered: gathering.finish() }),
+      }
     },
   }
 }

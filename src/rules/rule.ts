@@ -1,5 +1,6 @@
 import { isRecord } from '../lib/arrays.ts'
 import type { Kind } from '../mapping/index.ts'
+import type { WindowSpec } from '../windows/spec.ts'
 import { type AlertReceiver, type CHANNEL_ALIASES, type ChannelAlias, channelNamed } from './channels.ts'
 
 /** Kind of entity for each rule target. */
@@ -101,6 +102,8 @@ export interface RuleConfig {
   targetType: TargetType
   targetMap: RuleCondition[]
   alerts: WrittenAction[]
+  /** Windows over the matches; absent: every match is an alert. */
+  when?: WindowSpec
   notify?: NotifyConfig
 }
 
@@ -109,6 +112,8 @@ export interface NotifyConfig {
   quiet?: { by?: string[]; blocks?: number; seconds?: number }
   /** Alerts with these values within a time are one message. `network` is that of the alert. */
   group?: { by?: string[]; wait: { seconds: number }; size?: number }
+  /** Tells when the conditions of `when` hold no longer. */
+  resolved?: boolean
 }
 
 /** One part of the names of networks: a name, `*` for any, or several names. */

@@ -21,6 +21,7 @@ import {
 } from './input.ts'
 import { checkNotify } from './notify/check.ts'
 import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
+import { checkWhen } from './windows/check.ts'
 
 export type { RuleOptions } from './check-alerts.ts'
 export type { RuleFault } from './input.ts'
@@ -186,14 +187,17 @@ const inexactPath = (value: unknown): (string | number)[] | undefined => {
 }
 
 const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Limits; abis: OwnAbis }) => {
-  if (!checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts', 'notify'] })) return
+  if (!checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts', 'when', 'notify'] }))
+    return
   const target = checkTargetType(place.member('targetType'))
   const conditions = place.member('targetMap')
   const { limits, before, abis, hasList } = options
   const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)
   checkConditions(conditions, target, { limits, isKept, abis, hasList })
   checkAlerts(place.member('alerts'), options)
-  checkOptional(place.member('notify'), it => checkNotify(it, target))
+  const when = place.member('when')
+  checkOptional(when, it => checkWhen(it, { target, limits }))
+  checkOptional(place.member('notify'), it => checkNotify(it, { target, hasWindows: when.value !== undefined }))
 }
 
 const checkTargetType = (place: InputPlace) =>

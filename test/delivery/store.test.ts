@@ -288,6 +288,36 @@ describe('taking over an outbox', () => {
   })
 })
 
+describe('the end of an alert of windows', () => {
+  it('is told once to those who were told of it, before a retraction, and what opens again is told again', async t => {
+    const { tell, attempt, state, brief: list } = await setUp(t)
+    tell('confirmed')
+    attempt(A)
+    // B was not reached yet: it is told of the end alone. C came later.
+    state.rule = makeRule(1, [post(A), post(B), post('https://c.example/')], { revision: 2 })
+    tell('resolved')
+    tell('resolved')
+    assert.deepEqual(list(), [
+      'alert-1 alert.confirmed → a.example: delivered',
+      'alert-1 alert.confirmed → b.example: cancelled (overtaken by alert.resolved)',
+      'alert-1 alert.resolved → a.example: queued',
+      'alert-1 alert.resolved → b.example: queued',
+    ])
+    attempt(A)
+    tell('confirmed')
+    assert.equal(list().length, 4)
+    tell('reopened')
+    assert.deepEqual(list().slice(4), [
+      'alert-1 alert.confirmed → a.example: queued',
+      'alert-1 alert.confirmed → b.example: queued',
+      'alert-1 alert.confirmed → c.example: queued',
+    ])
+    attempt(A)
+    tell('retracted')
+    assert.deepEqual(list().slice(7), ['alert-1 alert.retracted → a.example: queued'])
+  })
+})
+
 describe('a retraction', () => {
   it('is told to nobody where nothing was begun', async t => {
     const { tell, brief: list } = await setUp(t)

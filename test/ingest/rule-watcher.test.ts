@@ -123,7 +123,7 @@ const setUp = async (t: TestContext, options: Options = {}) => {
     tokens: [],
   })
   const match = async (raw: RawBlock, signal = never) =>
-    (await ruleWatcher.match(decode(raw), signal)).map(({ rule, entity }) => `${rule} ${entity._type}`)
+    (await ruleWatcher.match(decode(raw), signal)).hits.map(({ rule, entity }) => `${rule} ${entity._type}`)
   return { rules, ruleWatcher, tokens, match }
 }
 
@@ -187,7 +187,10 @@ test('a rule of several networks begins in each above what is known there, which
   )
   assert.deepEqual([rules.find(early.id)!.startBlock, rules.find(late.id)!.startBlock], [null, null])
   const [at] = makeChain({ blocks: 1, from: 26 }) as [RawBlock]
-  const found = await ruleWatcher.match({ ...EMPTY, raw: at, methods: at.block.transactions.map(() => null) }, never)
+  const { hits: found } = await ruleWatcher.match(
+    { ...EMPTY, raw: at, methods: at.block.transactions.map(() => null) },
+    never,
+  )
   assert.deepEqual(
     found.map(({ rule, network }) => [rule, network]),
     [

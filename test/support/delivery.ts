@@ -106,6 +106,8 @@ export const makeOutbox = (identity = 'store-1'): FakeOutbox => {
     pending: 'pending',
     confirmed: 'confirmed',
     retracted: 'retracted',
+    resolved: 'resolved',
+    reopened: 'confirmed',
   }
   return {
     identity,

@@ -1,3 +1,4 @@
+import type { AlertWindow } from '../../alerts/alert.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { Action, Confirmations, TargetType } from '../../rules/rule.ts'
 import type { Http } from '../http.ts'
@@ -13,7 +14,13 @@ export type SendOutcome =
   /** The action can never succeed, as without an SMTP server: the delivery is dead at once. */
   | { type: 'refused'; why: string; status?: number; head?: string }
 
-export type MessageType = 'alert.confirmed' | 'alert.pending' | 'alert.retracted' | 'alert.test' | 'alert.group'
+export type MessageType =
+  | 'alert.confirmed'
+  | 'alert.pending'
+  | 'alert.resolved'
+  | 'alert.retracted'
+  | 'alert.test'
+  | 'alert.group'
 
 export interface AlertMessage {
   /** The alert's id, also of its retraction: the `webhook-id`. */
@@ -26,6 +33,8 @@ export interface AlertMessage {
   /** Confirmations that the rule asks for, or the block tag that it waits for. */
   confirmations: Confirmations
   entity: { _id: string; _type: string; blockNumber: number }
+  /** Of an alert of windows. */
+  when?: AlertWindow | undefined
   /** `_source` of the entity, read by `readSource`: integers keep every digit. */
   source: Record<string, unknown>
   /** Epoch milliseconds of the alert's change of state: the same for every attempt. */

@@ -19,6 +19,12 @@ export const MESSAGE_STATES: Record<
         ? `it does not have ${confirmations} confirmations yet`
         : `its block is not ${confirmations} yet`,
   },
+  'alert.resolved': {
+    label: 'Resolved alert',
+    plural: 'resolved',
+    note: () => 'the conditions of this alert no longer hold',
+    ends: true,
+  },
   'alert.retracted': {
     label: 'Retracted alert',
     plural: 'retracted',
@@ -62,6 +68,7 @@ export const noticeOf = (
       [targetType, `in block ${entity.blockNumber}`],
       ['Document', shownLine(entity._id)],
       ['Alert', id],
+      ...windowFacts(message.when),
     ],
     fields: asLines(select(source, action.payload, targetType)).map(([name, value]) => [
       shownLine(name),
@@ -110,6 +117,20 @@ export const countStates = (messages: readonly AlertMessage[]): string => {
 const OTHER_TYPES = (Object.keys(MESSAGE_STATES) as MessageType[]).filter(type => type !== 'alert.confirmed')
 const LISTED_FIELDS = 5
 const MAX_LISTED_ALERT = 300
+
+/** Key and values of an alert of windows. */
+const windowFacts = (when: AlertMessage['when']): [string, string][] => {
+  if (when === undefined) return []
+  const { key, window, matches, conditions } = when
+  return [
+    ...Object.entries(key).map(([name, value]): [string, string] => [shownLine(name), shownLine(value ?? '')]),
+    ...conditions.map(({ aggregate, name, value }): [string, string] => [
+      shownLine(name === undefined ? aggregate : `${aggregate} of ${name}`),
+      value ?? 'none',
+    ]),
+    ['Matches', `${matches} in blocks ${window.fromBlock} to ${window.toBlock}`],
+  ]
+}
 
 const shownLine = (text: string): string => {
   const line = cutText(plainLine(text), MAX_SHOWN_VALUE).trim()

@@ -43,7 +43,7 @@ const webhookBody = (
   { payload, message: template }: Webhook,
   message: AlertMessage,
   links: AlertLinks,
-  { id, type, timestamp, rule, network, targetType, confirmations, entity, source } = message,
+  { id, type, timestamp, rule, network, targetType, confirmations, entity, when, source } = message,
 ) => ({
   id,
   type,
@@ -53,6 +53,7 @@ const webhookBody = (
   targetType,
   confirmations,
   entity: { _id: entity._id, _type: entity._type },
+  ...(when !== undefined && { when }),
   ...(template !== undefined && { message: fillMessage(template, message, MESSAGE_STATES[type].label, links) }),
   payload: select(source, payload, targetType),
 })

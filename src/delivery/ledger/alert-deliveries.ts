@@ -165,14 +165,14 @@ export const createAlertDeliveries = (db: Db) => {
       increase(expansion.cancelled, row.channel)
     }
 
-    const tell = (alert: StoredAlert, type: 'alert.pending' | 'alert.confirmed') => {
+    const tell = (alert: StoredAlert, type: ToldType, isAgain = false) => {
       const known = rowsOf.all(network, alert.id)
       const last = known.at(-1)
       const round = last === undefined ? 1 : Math.max(...known.map(it => it.round))
       const current = known.filter(it => it.round === round)
-      const isOver = current.some(it => it.retracted === 1)
+      const isOver = isAgain || current.some(it => it.retracted === 1)
       // Already notified: happens after the store was replaced.
-      if (!isOver && current.some(it => it.type === type || it.type === 'alert.confirmed')) return
+      if (!isOver && current.some(it => TOLD.indexOf(it.type) >= TOLD.indexOf(type))) return
       for (const row of known) {
         overtake.run(row.id)
         if (row.state === 'queued') withdraw(row, `overtaken by ${type}`)
@@ -181,18 +181,22 @@ export const createAlertDeliveries = (db: Db) => {
       if (!rule) return
       const message = keepMessage(network, rule, alert)
       const next = isOver ? round + 1 : round
+      const told = new Map(current.flatMap(row => (row.state === 'silenced' ? [] : [[row.receiver, row.id]])))
       for (const [place, action] of actionsOf(rule.input).entries()) {
         const { id, destination, combines } = receiverOf(action, channels)
+        // Only who was told of the alert learns that it is over, whatever has happened to the rule since.
+        const original = type === 'alert.resolved' ? told.get(id) : 0
+        if (original === undefined) continue
         const to = { receiver: id, destination, message, action: place, channel: action.type }
         const group = channels.of(action).groups(action) ? rule.input.config.notify?.group : undefined
         const grouping = groupingOf(group, { network, ...alert })
         add(
           alert,
           { ...ruleIds(rule), ...to },
-          { type, round: next, original: 0, waits: combines, ...(grouping && { grouping }) },
+          { type, round: next, original, waits: combines, ...(grouping && { grouping }) },
         )
       }
-      if (type === 'alert.confirmed') count.run(rule.id)
+      if (type === 'alert.confirmed' && !isAgain) count.run(rule.id)
     }
 
     /** Notifies only receivers that may have got the alert. */
@@ -224,6 +228,10 @@ export const createAlertDeliveries = (db: Db) => {
 
   return { start, receiverOf, keepMessage, addDelivery }
 }
+
+type ToldType = 'alert.pending' | 'alert.confirmed' | 'alert.resolved'
+/** In their order. */
+const TOLD: readonly MessageType[] = ['alert.pending', 'alert.confirmed', 'alert.resolved'] satisfies ToldType[]
 
 export const ruleIds = ({ id, revision, account }: StoredRule) => ({ rule: id, revision, account })
 

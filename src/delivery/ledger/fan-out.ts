@@ -56,6 +56,7 @@ export const createFanOut = (db: Db) => {
     const { expansion, tell, retract } = start(network, ruleOf, options)
     const take = ({ type, alert }: OutboxEntry) => {
       if (type === 'retracted') retract(alert)
+      else if (type === 'reopened') tell(alert, 'alert.confirmed', true)
       else tell(alert, `alert.${type}`)
     }
     return { expansion, take }

@@ -6,7 +6,7 @@ import type { AlertMessage, ChannelOf, MessageType } from '../channels/channel.t
 import type { Db } from './file.ts'
 
 /** Message parts that all states of an alert share. */
-type MessageHead = Pick<AlertMessage, 'targetType' | 'confirmations' | 'entity'>
+type MessageHead = Pick<AlertMessage, 'targetType' | 'confirmations' | 'entity' | 'when'>
 
 /** Stores receivers and messages once each. */
 export const createMessages = (db: Db) => {
@@ -77,6 +77,7 @@ export const messageHead = (alert: StoredAlert): MessageHead => ({
   targetType: alert.targetType,
   confirmations: alert.confirmations,
   entity: { ...alert.entity, blockNumber: alert.block },
+  ...(alert.when && { when: alert.when }),
 })
 
 const parseMessageRow = ({ said, head, source, ...row }: Claimed): AlertMessage => ({

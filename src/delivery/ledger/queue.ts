@@ -77,7 +77,7 @@ export const createQueue = (db: Db) => {
   const cancelRule = db
     .prepare<[number, string, number, number], Action['type']>(
       `UPDATE delivery SET state = 'cancelled', settled_at = ?, last_error = ? WHERE id IN (
-         SELECT id FROM delivery INDEXED BY delivery_waiting WHERE state = 'queued' AND rule = ? AND type <> 'alert.retracted' LIMIT ?
+         SELECT id FROM delivery INDEXED BY delivery_waiting WHERE state = 'queued' AND rule = ? AND type NOT IN ('alert.retracted', 'alert.resolved') LIMIT ?
        ) RETURNING (SELECT channel FROM receiver WHERE id = receiver)`,
     )
     .pluck()

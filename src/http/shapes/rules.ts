@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { MAX_GROUP, MAX_QUIET } from '../../rules/notify/check.ts'
 import { TARGET_TYPES } from '../../rules/rule.ts'
+import { AGGREGATES, WINDOW_OPERATORS } from '../../windows/spec.ts'
 import {
   anyRecord,
   arrayOf,
@@ -29,19 +30,37 @@ import {
 
 /** Rules, their alerts and deliveries. */
 
-export const alertState = choiceOf(['pending', 'confirmed', 'withdrawn', 'retracted'])
+export const alertState = choiceOf(['pending', 'confirmed', 'withdrawn', 'retracted', 'resolved'])
 const deliveryState = choiceOf(['queued', 'delivered', 'dead', 'cancelled', 'silenced'])
 
 const networkName = v.pipe(str, v.regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/))
 /** A name, any name, or several. */
 const networkPart = unionOf([networkName, v.literal('*'), v.pipe(arrayOf(networkName), v.minLength(1))])
 
+const windowCondition = {
+  aggregate: choiceOf(AGGREGATES),
+  name: may(described('Field to aggregate; not with `Count`.', str)),
+  operator: may(choiceOf(WINDOW_OPERATORS)),
+  value: may(described('A number as text; not with `First`.', str)),
+}
+const within = strict({ blocks: may(intFrom(1)), seconds: may(intFrom(1)) })
+
+const when = strict({
+  by: may(described('Fields; each combination of values has a window.', arrayOf(str))),
+  keys: may(described('Values of `by` to watch although nothing matched.', arrayOf(str))),
+  within: described('Either blocks, or seconds of the chain.', within),
+  conditions: described('All must hold.', arrayOf(strict(windowCondition))),
+  resolve: may(described('End an episode whose conditions no longer hold.', arrayOf(strict(windowCondition)))),
+})
+
 const ruleConfig = strict({
   targetType: described('What the rule looks at.', choiceOf(TARGET_TYPES)),
   targetMap: described('Conditions, all of which must hold.', arrayOf(refTo('Condition'))),
   alerts: described('Whom the rule notifies.', arrayOf(refTo('Action'))),
+  when: may(described('Windows over the matches; without it, each match is an alert.', when)),
   notify: may(
     strict({
+      resolved: may(described('Tells when the conditions of `when` hold no longer.', flag)),
       quiet: may(
         described(
           'After an alert for the values of these fields, none for so many blocks, or seconds of the chain’s time.',

@@ -1,6 +1,7 @@
 import type { RuleMatch } from '../../alerts/alert.ts'
+import type { WindowRows, WindowSource } from '../../alerts/windows.ts'
 import type { RawBlock } from '../../chain/wire.ts'
-import type { DecodedBlock } from '../../documents/document.ts'
+import type { BlockDocuments, DecodedBlock, Document } from '../../documents/document.ts'
 import { asJson } from '../../documents/show.ts'
 import { tokensIn } from '../../documents/tokens.ts'
 import { createBlockDocuments, jsonOf } from '../../engine/show/block-documents.ts'
@@ -11,6 +12,7 @@ import type { Metrics } from '../../metrics/index.ts'
 import type { BlockMatches, MatchedRule, Matcher } from '../../rules/matcher.ts'
 import { quietOf } from '../../rules/notify/quiet.ts'
 import { isWide, notifiesPending } from '../../rules/rule.ts'
+import type { GatheredRule, LastMatch } from '../../rules/windows/gather.ts'
 import type { ChainContracts } from '../contracts/contracts.ts'
 import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
 import type { ChainTokens } from '../contracts/tokens.ts'
@@ -18,6 +20,8 @@ import type { ChainTokens } from '../contracts/tokens.ts'
 export interface RuleMatchingOptions {
   network: string
   matcher: Pick<Matcher, 'match' | 'wants' | 'looksAt'>
+  /** Whether a rule has windows, for which time goes on without a match. */
+  hasWindows(): boolean
   tokens: Pick<ChainTokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
   contracts: Pick<ChainContracts, 'in' | 'isOpen' | 'require'>
   links?: Pick<ProxyResolver, 'isOpen' | 'require'> | undefined
@@ -27,10 +31,44 @@ export interface RuleMatchingOptions {
   metrics: Metrics
 }
 
+/** Alerts, and what windows take; undefined where no rule has any. */
+export interface FoundInBlock {
+  hits: RuleMatch[]
+  rows: WindowRows | undefined
+}
+
+/** Documents are shared by the rules that found them. */
+const toRows = (
+  gathered: readonly GatheredRule[],
+  { block }: RawBlock,
+  documents: BlockDocuments,
+  receivedAt: number,
+): WindowRows => {
+  const places = new Map<Document, number>()
+  const sources: WindowSource[] = []
+  const placeOf = ({ kind, document }: LastMatch): number => {
+    const known = places.get(document) ?? sources.push(sourceOf(kind, document)) - 1
+    places.set(document, known)
+    return known
+  }
+  return {
+    ...{ number: Number(block.number), time: Number(block.timestamp), hash: block.hash, receivedAt },
+    own: sourceOf('block', documents.block(0)!),
+    sources,
+    rules: gathered.map(({ rule, entries, lasts }) => ({
+      ...{ rule: rule.id, revision: rule.matching, entries, lasts: lasts.map(placeOf) },
+    })),
+  }
+}
+
+const sourceOf = (_type: Kind, document: Document): WindowSource => ({
+  ...{ _id: document._id, _type, source: jsonOf(document) },
+})
+
 const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
 
 export const createRuleMatching = (options: RuleMatchingOptions) => {
-  const { network, matcher, tokens, contracts, links, onTrouble, log, clock, metrics } = options
+  const { network, matcher, hasWindows, tokens, contracts, links, onTrouble, log, clock, metrics } = options
   const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total')
   const matchesFound = metrics.counter('chainsieve_matcher_matches_total')
   const matching = metrics
@@ -112,17 +150,17 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
       )
     },
     /** Matches a block; waits for unknown decimals of tokens, which do not mean "no match". */
-    async match(block: DecodedBlock, signal: AbortSignal) {
+    async match(block: DecodedBlock, signal: AbortSignal): Promise<FoundInBlock> {
       const { raw } = block
       const number = Number(raw.block.number)
-      if (!matcher.wants(number)) return []
+      if (!matcher.wants(number)) return { hits: [], rows: undefined }
       const receivedAt = clock.now()
       let told = false
       try {
         for (;;) {
           const began = performance.now()
           const documents = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
-          const { found, undecided, ...trouble } = matcher.match({
+          const { found, undecided, gathered, ...trouble } = matcher.match({
             ...block,
             decimals: tokens.of,
             undecided: tokens.isUndecided,
@@ -132,9 +170,10 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
             matching((performance.now() - began) / 1_000)
             blocksMatched.add({})
             matchesFound.add({}, found.length)
-            const matches = toMatches({ found, failed: trouble.failed }, raw, receivedAt)
+            const hits = toMatches({ found, failed: trouble.failed }, raw, receivedAt)
+            const rows = hasWindows() ? toRows(gathered ?? [], raw, documents, receivedAt) : undefined
             onTrouble(trouble, number)
-            return matches
+            return { hits, rows }
           }
           const token = `0x${undecided[0]}`
           waits.set(

@@ -1,4 +1,5 @@
 import type { Scan } from '../../alerts/alert-store.ts'
+import type { WindowRule } from '../../alerts/windows.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Range } from '../../lib/ranges.ts'
 import { type Clock, systemClock } from '../../lib/retry.ts'
@@ -34,6 +35,8 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const troubles = createRuleTroubles(log, limits)
   const known = new Map<number, StoredRule>()
   const paused = new Set<number>()
+  /** Rules with `when` that are matched. */
+  const windowed = new Map<number, StoredRule>()
   let version = -1
   let seq = 0
   let generation = 0
@@ -45,11 +48,13 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const update = createPendingUpdate()
 
   /** Matches blocks from here on; searches stored ones if the rule wants it. */
-  const register = ({ id, startBlock }: StoredRule, held: readonly Range[]) => {
+  const register = (rule: StoredRule, held: readonly Range[]) => {
+    const { id, startBlock } = rule
     if (startBlock === null) return
     const before = scans.get(id)
     if (before?.start === startBlock) return
-    const last = held.at(-1)?.to ?? -1
+    // Windows begin with the next block.
+    const last = hasWhen(rule) ? -1 : (held.at(-1)?.to ?? -1)
     const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
     scans.set(id, scan)
     update.setScan(scan)
@@ -79,6 +84,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     known.set(rule.id, fixed)
     take(fixed)
     register(fixed, [])
+    tellWindows()
     generation++
   }
 
@@ -93,7 +99,18 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     }
   }
 
+  /** The writer keeps windows of all rules that have them. */
+  const tellWindows = () => {
+    const before = windowed.size
+    windowed.clear()
+    for (const rule of known.values())
+      if (hasWhen(rule) && rule.enabled && rule.startBlock !== null) windowed.set(rule.id, rule)
+    if (before + windowed.size > 0)
+      update.setWindows([...windowed.values()].map(rule => toWindowRule(rule, network, limits)))
+  }
+
   const matching = createRuleMatching({
+    hasWindows: () => windowed.size > 0,
     ...{ network, matcher, tokens, contracts, links, log, clock, metrics },
     onTrouble: troubles.note,
   })
@@ -132,6 +149,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
       fixStart(rule, held.at(-1)?.to ?? -1)
     }
     if (pausing || paused.size !== wasPaused) update.setPaused([...paused])
+    tellWindows()
     lists.keep(known.values())
     generation++
     waitsForMarks = [...known.values()].some(({ input }) => typeof input.maxConfirmationCount === 'string')
@@ -165,6 +183,14 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
       head = at
       for (const rule of known.values()) fixStart(rule, -1)
     },
+    /** Of blocks that are stored in part, windows would miss some without a sign. */
+    noteScoped() {
+      for (const id of windowed.keys())
+        troubles.rules.add(
+          id,
+          'The rule has windows, which need whole blocks: this network stores chosen contracts only.',
+        )
+    },
     get waiting() {
       return matching.waiting()
     },
@@ -178,7 +204,11 @@ const createPendingUpdate = () => {
   let paused: readonly number[] | undefined
   let gone: number[] = []
   let scans = new Map<number, Scan>()
+  let windows: readonly WindowRule[] | undefined
   return {
+    setWindows(all: readonly WindowRule[]) {
+      windows = all
+    },
     setPaused(all: readonly number[]) {
       paused = all
     },
@@ -188,15 +218,30 @@ const createPendingUpdate = () => {
       gone.push(rule)
     },
     take() {
-      if (!paused && gone.length === 0 && scans.size === 0) return undefined
-      const taken = { ...(paused && { paused }), gone, scans: [...scans.values()] }
+      if (!paused && !windows && gone.length === 0 && scans.size === 0) return undefined
+      const taken = { ...(paused && { paused }), ...(windows && { windows }), gone, scans: [...scans.values()] }
       paused = undefined
+      windows = undefined
       gone = []
       scans = new Map()
       return taken
     },
   }
 }
+
+const hasWhen = ({ input }: StoredRule): boolean => input.config.when !== undefined
+
+const toWindowRule = (
+  { id, matching, startBlock, network, input }: StoredRule,
+  own: string,
+  { ruleKeys: keys, ruleRows: rows }: Limits,
+): WindowRule => ({
+  ...{ rule: id, revision: matching, start: startBlock!, spec: input.config.when! },
+  ...{ targetType: input.config.targetType, confirmations: input.maxConfirmationCount },
+  ...{ notifyPending: notifiesPending(input), notifyResolved: input.config.notify?.resolved === true },
+  ...(isWide(network) && { network: own }),
+  limits: { keys, rows },
+})
 
 /** Drops what matching does not need, since rules may be many. */
 const withoutActions = (rule: StoredRule): StoredRule => {

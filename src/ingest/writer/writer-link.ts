@@ -18,6 +18,7 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
   const waiting = new Map<number, { resolve(revised: Revised): void; reject(error: Error): void }>()
   const open = new Set<Promise<unknown>>()
   let alerts: AlertCounts = {}
+  let notes: ReadonlyMap<number, string> = new Map()
   let stuck: Omit<WaitReason, 'since'> | undefined
   let metrics: readonly MetricSnapshot[] = []
   let shipping: ShippingReport | undefined
@@ -50,6 +51,7 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
     waiting.delete(message.id)
     if (message.type === 'done') {
       alerts = message.alerts
+      notes = message.notes
       waiter?.resolve(message)
     } else {
       failed ??= fromTransferredError(message.failure)
@@ -85,6 +87,8 @@ export const createWriterLink = ({ port, log, onFailure }: WriterLinkOptions) =>
     },
     isSettled: () => open.size === 0,
     alerts: () => alerts,
+    /** What the writer has to say of rules. */
+    notes: () => notes,
     stuck: () => stuck,
     metrics: () => metrics,
     shipping: () => shipping,

@@ -212,12 +212,12 @@ const watchFiles = (
   }
 }
 
-const createWriterAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertStore, 'counts'>) => {
+const createWriterAnswers = (tell: (message: FromWriter) => void, alerts: Pick<AlertStore, 'counts' | 'notes'>) => {
   let isStuck = false
   const shipped: number[] = []
   let broken: TransferredError | undefined
   const answer = (id: number, done: boolean, took: number) =>
-    tell({ type: 'done', id, alerts: alerts.counts(), done, took })
+    tell({ type: 'done', id, alerts: alerts.counts(), notes: alerts.notes(), done, took })
   const tellShipped = () => {
     for (const id of shipped.splice(0))
       if (broken) tell({ type: 'failed', id, failure: broken })

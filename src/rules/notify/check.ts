@@ -2,6 +2,7 @@ import { MAPPING } from '../../mapping/index.ts'
 import { shortenText } from '../../query/json.ts'
 import { leadsToAttribute } from '../attributes.ts'
 import {
+  checkBoolean,
   checkDistinctTexts,
   checkFilled,
   checkInteger,
@@ -12,13 +13,22 @@ import {
 } from '../input.ts'
 import { type NotifyConfig, TARGET_KINDS, type TargetType } from '../rule.ts'
 
-type NotifyCheck = (place: InputPlace, target: TargetType | undefined) => void
+interface NotifyContext {
+  target: TargetType | undefined
+  hasWindows: boolean
+}
+
+type NotifyCheck = (place: InputPlace, context: NotifyContext) => void
 
 const MAX_QUIET_NAMES = 3
 /** Longest spans, for which the store keeps what it must remember. */
 export const MAX_QUIET = { blocks: 1_000_000, seconds: 30 * 86_400 }
 
-const checkQuiet: NotifyCheck = (place, target) => {
+const checkQuiet: NotifyCheck = (place, { target, hasWindows }) => {
+  if (hasWindows)
+    return place.fault(
+      `${place.label} is not supported beside "when", whose alerts come once for each key: leave it out.`,
+    )
   if (!checkObject(place, { what: 'quiet', known: ['by', 'blocks', 'seconds'] })) return
   checkOptional(place.member('by'), it => checkNames(it, target))
   const [blocks, seconds] = [place.member('blocks'), place.member('seconds')]
@@ -31,7 +41,7 @@ const checkQuiet: NotifyCheck = (place, target) => {
 
 export const MAX_GROUP = { size: 100, seconds: 3_600 }
 
-const checkGroup: NotifyCheck = (place, target) => {
+const checkGroup: NotifyCheck = (place, { target }) => {
   if (!checkObject(place, { what: 'group', known: ['by', 'wait', 'size'] })) return
   checkOptional(place.member('by'), it => checkNames(it, target, ['network']))
   const wait = place.member('wait')
@@ -53,11 +63,21 @@ const checkNames = (place: InputPlace, target: TargetType | undefined, others: r
   checkDistinctTexts(names)
 }
 
-/** What a rule may say about its messages. */
-const NOTIFY_CHECKS: Record<keyof NotifyConfig, NotifyCheck> = { quiet: checkQuiet, group: checkGroup }
+const checkResolved: NotifyCheck = (place, { hasWindows }) => {
+  if (checkBoolean(place) === true && !hasWindows)
+    place.fault(`${place.label} needs "when": only an alert of windows ends by itself. Leave it out.`)
+}
 
-export const checkNotify: NotifyCheck = (place, target) => {
+/** What a rule may say about its messages. */
+const NOTIFY_CHECKS: Record<keyof NotifyConfig, NotifyCheck> = {
+  quiet: checkQuiet,
+  group: checkGroup,
+  resolved: checkResolved,
+}
+
+export const checkNotify: NotifyCheck = (place, context) => {
   const known = Object.keys(NOTIFY_CHECKS)
-  if (!checkObject(place, { what: 'notify', known })) return
-  for (const [name, check] of Object.entries(NOTIFY_CHECKS)) checkOptional(place.member(name), it => check(it, target))
+  const elsewhere = { again: '"again" is not supported: leave it out.' }
+  if (!checkObject(place, { what: 'notify', known, elsewhere })) return
+  for (const [name, check] of Object.entries(NOTIFY_CHECKS)) checkOptional(place.member(name), it => check(it, context))
 }

@@ -38,7 +38,7 @@ const STATUS: ServerStatus = {
           ...{ responseMs: { median: 8_003, p95: 8_090 }, slow: true },
         },
       ],
-      alerts: { Event: { pending: 2, confirmed: 1, withdrawn: 1, retracted: 0 } },
+      alerts: { Event: { pending: 2, confirmed: 1, withdrawn: 1, retracted: 0, resolved: 0 } },
       redecoding: { abi: 'Token', blocksLeft: 12_345 },
     },
     {

@@ -9,7 +9,7 @@ import { getAlerts } from './api.ts'
 import { closeRow, DeliveryView, REFRESH_MS, toneOf, useChosen } from './deliveries.tsx'
 import { ruleNetwork } from './model.ts'
 
-const ALERT_STATES = ['', 'pending', 'confirmed', 'retracted', 'withdrawn'].map(value => ({
+const ALERT_STATES = ['', 'pending', 'confirmed', 'resolved', 'retracted', 'withdrawn'].map(value => ({
   ...{ value, label: value || 'All states' },
 }))
 
@@ -108,4 +108,5 @@ const ENDS: Record<Exclude<ListedAlertState, 'pending'>, string> = {
   confirmed: ': its block is deep enough, and receivers are notified.',
   retracted: ': its block was reorganised away after it had fired. Receivers are notified.',
   withdrawn: ': its block was reorganised away before it fired. It never fires.',
+  resolved: ': it had fired, and its conditions hold no longer.',
 }

@@ -1,0 +1,120 @@
+import { isRecord } from '../../lib/arrays.ts'
+import { type Limits, overLimit } from '../../limits/index.ts'
+import { parseExact } from '../../query/exact.ts'
+import { AGGREGATES, WINDOW_OPERATORS, type WindowCondition } from '../../windows/spec.ts'
+import { canonicalKey, holdsForNone } from '../../windows/window.ts'
+import { checkAttribute } from '../attributes.ts'
+import { checkDistinct } from '../check-alerts.ts'
+import {
+  checkByteLength,
+  checkFilled,
+  checkInteger,
+  checkList,
+  checkObject,
+  checkOneOf,
+  checkOptional,
+  type InputPlace,
+  reportExpected,
+} from '../input.ts'
+import type { TargetType } from '../rule.ts'
+
+interface WhenContext {
+  target: TargetType | undefined
+  limits: Limits
+}
+
+const MAX_BY = 3
+const MAX_CONDITIONS = 4
+/** The longest windows. */
+const MAX_WINDOW = { blocks: 1_000_000, seconds: 90 * 86_400 }
+
+const LATER = (names: readonly string[]) =>
+  Object.fromEntries(names.map(name => [name, `"${name}" is not supported: leave it out.`]))
+
+/** Checks `when`: windows over the matches of a rule. */
+export const checkWhen = (place: InputPlace, context: WhenContext): void => {
+  const known = ['by', 'keys', 'within', 'conditions', 'resolve']
+  const elsewhere = LATER(['across', 'steps', 'until', 'hold'])
+  if (!checkObject(place, { what: 'when', known, elsewhere })) return
+  const by = place.member('by')
+  const keys = place.member('keys')
+  const names = Array.isArray(by.value) ? by.value.length : 0
+  checkOptional(by, it => {
+    const all = [...checkList(it, { of: 'names', max: MAX_BY })]
+    for (const name of all) checkName(name, context)
+    checkDistinct(all)
+  })
+  checkOptional(keys, it => checkKeys(it, names, context))
+  checkWithin(place.member('within'))
+  const conditions = place.member('conditions')
+  const all = [...checkList(conditions, { of: 'conditions', min: 1, max: MAX_CONDITIONS })]
+  for (const it of all) checkWindowCondition(it, context, true)
+  checkDistinct(all)
+  const firsts = all.filter(({ value }) => isRecord(value) && value.aggregate === 'First')
+  for (const it of firsts.slice(1)) it.fault(`${it.label} is a second "First": a rule has one of them at most.`)
+  checkOptional(place.member('resolve'), it => {
+    if (firsts.length > 0)
+      return it.fault('"First" has no episode, which resolve could end: each first value is one alert.')
+    const ends = [...checkList(it, { of: 'conditions', min: 1, max: MAX_CONDITIONS })]
+    for (const end of ends) checkWindowCondition(end, context, false)
+    checkDistinct(ends)
+  })
+  if (names === 0 || keys.value !== undefined) return
+  for (const it of all)
+    if (isRecord(it.value) && holdsForNone(it.value as unknown as WindowCondition))
+      it.fault(
+        `${it.label} holds where nothing matched, and of what never matched the rule knows no value: name those to watch in keys, or leave by out.`,
+      )
+}
+
+const checkKeys = (place: InputPlace, names: number, { limits }: WhenContext) => {
+  if (names !== 1) place.fault(`keys are values of the only name in by, which has ${names}.`)
+  if (Array.isArray(place.value) && place.value.length > limits.ruleValues)
+    return place.fault(overLimit('ruleValues', limits, place.label).message)
+  const seen = new Set<string>()
+  for (const it of checkList(place, { of: 'values', min: 1 })) {
+    const key = checkFilled(it)
+    if (key === undefined || !checkByteLength(it, 'ruleValue', limits)) continue
+    if (seen.has(canonicalKey(key))) it.fault(`${it.label} is in the list twice: leave it out.`)
+    seen.add(canonicalKey(key))
+  }
+}
+
+const checkWithin = (place: InputPlace) => {
+  if (!checkObject(place, { what: 'within', known: ['blocks', 'seconds'] })) return
+  const parts = (['blocks', 'seconds'] as const).map(name => ({ name, it: place.member(name) }))
+  const given = parts.filter(({ it }) => it.value !== undefined)
+  if (given.length !== 1) place.fault(`${place.label} must have either "blocks" or "seconds".`)
+  for (const { name, it } of given) checkInteger(it, { min: 1, max: MAX_WINDOW[name] })
+}
+
+const checkWindowCondition = (place: InputPlace, context: WhenContext, mayBeFirst: boolean) => {
+  const known = ['aggregate', 'name', 'operator', 'value']
+  if (!checkObject(place, { what: 'a condition of windows', known, elsewhere: LATER(['relativeTo']) })) return
+  const allowed = AGGREGATES.filter(it => mayBeFirst || it !== 'First')
+  const aggregate = checkOneOf(place.member('aggregate'), allowed, 'one of')
+  const [name, operator, value] = ['name', 'operator', 'value'].map(it => place.member(it)) as [
+    InputPlace,
+    InputPlace,
+    InputPlace,
+  ]
+  if (aggregate === 'Count') {
+    if (name.value !== undefined) reportExpected(name, 'left out', '"Count" counts matches.')
+  } else if (aggregate !== undefined) checkName(name, context)
+  if (aggregate === 'First') {
+    for (const it of [operator, value])
+      if (it.value !== undefined) reportExpected(it, 'left out', '"First" compares nothing.')
+    return
+  }
+  checkOneOf(operator, WINDOW_OPERATORS, 'an operator')
+  const text = checkByteLength(value, 'ruleValue', context.limits) ? checkFilled(value, 'a number as text') : undefined
+  if (text !== undefined && parseExact(text) === undefined)
+    reportExpected(value, 'a decimal or 0x-hex number', 'Write an amount as "1000.5".')
+}
+
+const checkName = (place: InputPlace, { target, limits }: WhenContext) => {
+  const name = checkFilled(place, 'the name of a field')
+  if (name === undefined || !checkByteLength(place, 'ruleValue', limits) || target === undefined) return
+  const complaint = checkAttribute(target, [name])
+  if (complaint !== undefined) place.fault(complaint)
+}

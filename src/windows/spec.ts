@@ -1,0 +1,56 @@
+/** What windows compute of the matches in them. `First`: a value that the window did not have. */
+export const AGGREGATES = ['Count', 'Sum', 'Minimum', 'Maximum', 'Average', 'Distinct', 'First'] as const
+export type Aggregate = (typeof AGGREGATES)[number]
+
+export const WINDOW_OPERATORS = ['Greater', 'Greater or Equal', 'Less', 'Less or Equal', 'Equals'] as const
+export type WindowOperator = (typeof WINDOW_OPERATORS)[number]
+
+export interface WindowCondition {
+  aggregate: Aggregate
+  /** Field whose values are aggregated; absent with `Count`. */
+  name?: string
+  /** Absent with `First`. */
+  operator?: WindowOperator
+  /** A decimal number; absent with `First`. */
+  value?: string
+}
+
+/** Either so many blocks, or seconds of the chain's time. */
+export interface WindowSpan {
+  blocks?: number
+  seconds?: number
+}
+
+/** `when` of a rule. */
+export interface WindowSpec {
+  /** Fields of whose values each combination has a window. */
+  by?: string[]
+  /** Values of the only field in `by` that have a window although nothing matched. */
+  keys?: string[]
+  within: WindowSpan
+  conditions: WindowCondition[]
+  /** End an episode whose conditions no longer hold. */
+  resolve?: WindowCondition[]
+}
+
+/** A part of what a window keeps; several conditions may share one. */
+export interface Measure {
+  kind: 'sum' | 'least' | 'greatest' | 'distinct'
+  name: string
+}
+
+const MEASURES: Readonly<Record<Exclude<Aggregate, 'Count'>, Measure['kind']>> = {
+  ...{ Sum: 'sum', Average: 'sum', Minimum: 'least', Maximum: 'greatest' },
+  ...{ Distinct: 'distinct', First: 'distinct' },
+}
+
+export const measureOf = ({
+  aggregate,
+  name = '',
+}: Pick<WindowCondition, 'aggregate' | 'name'>): Measure | undefined =>
+  aggregate === 'Count' ? undefined : { kind: MEASURES[aggregate], name }
+
+export const measuresOf = ({ conditions, resolve = [] }: Pick<WindowSpec, 'conditions' | 'resolve'>): Measure[] => {
+  const all = [...conditions, ...resolve].flatMap(condition => measureOf(condition) ?? [])
+  return [...new Map(all.map(measure => [`${measure.kind} ${measure.name}`, measure])).values()]
+}

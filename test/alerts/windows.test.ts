@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRandom } from '../../scripts/demo/random.ts'
+import { createAlertStore } from '../../src/alerts/alert-store.ts'
+import { openOutbox } from '../../src/alerts/outbox.ts'
+import type { WindowRows, WindowRule } from '../../src/alerts/windows.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { exactOf } from '../../src/query/exact.ts'
+import { createEntries, type Entry } from '../../src/windows/entries.ts'
+import { measuresOf, type WindowSpec } from '../../src/windows/spec.ts'
+import { createWindow } from '../../src/windows/window.ts'
+import { makeChain } from '../support/pack.ts'
+import { createTestStore } from '../support/store.ts'
+
+const LIMITS = { keys: 100, rows: 1_000 }
+const SUM: WindowSpec = {
+  by: ['from'],
+  within: { blocks: 3 },
+  conditions: [{ aggregate: 'Sum', name: 'value', operator: 'Greater or Equal', value: '4' }],
+}
+
+const ruleOf = (spec: WindowSpec, more: Partial<WindowRule> = {}): WindowRule => ({
+  ...{ rule: 1, revision: 1, start: 10, spec, targetType: 'Transaction', confirmations: 0 },
+  ...{ notifyPending: false, notifyResolved: true, limits: LIMITS, ...more },
+})
+
+type Matches = Record<string, number>
+
+const entriesOf = (spec: WindowSpec, matches: Matches): Entry[] => {
+  const entries = createEntries(measuresOf(spec))
+  for (const [key, value] of Object.entries(matches))
+    entries.add(
+      JSON.stringify([key]),
+      () => `id of ${key}`,
+      () => [{ text: String(value), number: exactOf(BigInt(value)), unsigned: true }],
+    )
+  return entries.finish()
+}
+
+const rowsOf = ({ block }: RawBlock, spec: WindowSpec, matches: Matches, revision = 1): WindowRows => {
+  const entries = entriesOf(spec, matches)
+  const source = { _type: 'tx' as const, source: '{}' }
+  return {
+    ...{ number: Number(block.number), time: Number(block.timestamp), hash: block.hash, receivedAt: 5 },
+    own: { _id: block.hash, _type: 'block', source: '{}' },
+    sources: Object.keys(matches).map(key => ({ _id: `${block.number} ${key}`, ...source })),
+    rules: [{ rule: 1, revision, entries, lasts: entries.map((_, i) => i) }],
+  }
+}
+
+const setUp = (spec: WindowSpec, more: Partial<WindowRule> = {}) => {
+  let time = 1000
+  const store = createTestStore()
+  const outbox = openOutbox(store.path)
+  const open = () => createAlertStore(store.db, () => time++)
+  let alertStore = open()
+  const rule = ruleOf(spec, more)
+  const tell = (rules: readonly WindowRule[] = [rule]) =>
+    store.writer.also(() => alertStore.stored({ hits: [], windows: rules }))
+  tell()
+  return {
+    rule,
+    tell,
+    put(raw: RawBlock, matches: Matches = {}, fails = false) {
+      store.writer.apply(store.prepare([raw]), () => {
+        alertStore.stored({ hits: [], blocks: [rowsOf(raw, spec, matches)] })
+        if (fails) throw new Error('the disk is full')
+      })
+    },
+    back: (to: number) => store.writer.rollback(to, () => alertStore.retractAbove(to)),
+    restart() {
+      alertStore = open()
+      tell()
+    },
+    notes: () => [...alertStore.notes().values()],
+    told: () =>
+      outbox.after(0, 1000).map(({ type, alert }) => `${type} ${alert.block} ${Object.values(alert.when!.key)}`),
+    all: () => outbox.alerts(1, { size: 1000 }).map(({ alert }) => alert),
+    count: (table: string) => store.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
+  }
+}
+
+test('an episode is one alert with what its window had, and its end has the same id', () => {
+  const { put, told, all, count } = setUp(SUM)
+  const chain = makeChain({ blocks: 8, from: 10 })
+  put(chain[0]!, { a: 1 })
+  put(chain[1]!, { b: 3 })
+  put(chain[2]!, { a: 3, b: 1 })
+  assert.deepEqual(told(), ['confirmed 12 a', 'confirmed 12 b'])
+  put(chain[3]!, { a: 2 })
+  put(chain[4]!)
+  assert.deepEqual(told().slice(2), ['resolved 12 b'])
+  put(chain[5]!)
+  put(chain[6]!)
+  assert.deepEqual(told().slice(3), ['resolved 12 a'])
+  assert.deepEqual(all().at(-1)!.when, {
+    key: { from: 'a' },
+    window: { fromBlock: 10, toBlock: 12, blocks: 3 },
+    conditions: [{ aggregate: 'Sum', name: 'value', value: '4' }],
+    matches: 2,
+    entities: ['id of a', 'id of a'],
+    late: false,
+    ended: { block: 15, conditions: [{ aggregate: 'Sum', name: 'value', value: '2' }] },
+  })
+  assert.equal(count('episode'), 2)
+})
+
+test('the end is told only once it is as deep as the rule asks for, after the alert itself', () => {
+  const { put, told } = setUp(SUM, { confirmations: 2, notifyPending: true })
+  const chain = makeChain({ blocks: 9, from: 10 })
+  put(chain[0]!, { a: 4 })
+  for (const raw of chain.slice(1, 4)) put(raw)
+  assert.deepEqual(told(), ['pending 10 a', 'confirmed 10 a'])
+  put(chain[4]!)
+  assert.deepEqual(told().length, 2)
+  put(chain[5]!)
+  assert.deepEqual(told().slice(2), ['resolved 10 a'])
+})
+
+test('a rule that does not ask for it is not told of the end', () => {
+  const { put, told, all } = setUp(SUM, { notifyResolved: false })
+  const chain = makeChain({ blocks: 5, from: 10 })
+  put(chain[0]!, { a: 4 })
+  for (const raw of chain.slice(1)) put(raw)
+  assert.deepEqual(told(), ['confirmed 10 a'])
+  assert.deepEqual(
+    all().map(({ state }) => state),
+    ['resolved'],
+  )
+})
+
+test('over blocks that are missing, absence never fires, and what is too much already does', () => {
+  const spec: WindowSpec = {
+    ...{ by: ['from'], keys: ['a'], within: { blocks: 3 } },
+    conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
+  }
+  const chain = makeChain({ blocks: 12, from: 10 })
+  const absent = setUp(spec)
+  for (const raw of chain.slice(0, 3)) absent.put(raw, { a: 1 })
+  // Three blocks are missing; a whole window has to be seen again.
+  for (const raw of chain.slice(6, 8)) absent.put(raw)
+  assert.deepEqual(absent.told(), [])
+  assert.match(absent.notes()[0]!, /^Its windows begin at block 16:/)
+  // They come late, and change nothing.
+  absent.put(chain[4]!, { a: 1 })
+  absent.put(chain[8]!)
+  assert.deepEqual([absent.told(), absent.notes()], [['confirmed 18 a'], []])
+
+  const much = setUp(SUM)
+  much.put(chain[0]!, { a: 1 })
+  much.put(chain[5]!, { a: 4 })
+  assert.deepEqual(much.told(), ['confirmed 15 a'])
+})
+
+test('at its limits a rule goes on with the keys that it has, and says so', () => {
+  const { put, told, notes } = setUp(SUM, { limits: { keys: 2, rows: 1_000 } })
+  const chain = makeChain({ blocks: 3, from: 10 })
+  put(chain[0]!, { a: 1, b: 1, c: 9 })
+  put(chain[1]!, { a: 3, c: 9 })
+  assert.deepEqual(told(), ['confirmed 11 a'])
+  assert.match(notes()[0]!, /^Its windows hold 2 keys in 3 rows, of at most 2 and 1000: 2 times, /)
+})
+
+test('a changed rule begins anew, a deleted one leaves nothing', () => {
+  const { put, tell, rule, told, count } = setUp(SUM)
+  const chain = makeChain({ blocks: 5, from: 10 })
+  put(chain[0]!, { a: 3 })
+  tell([{ ...rule, revision: 2 }])
+  // Matched by the rule as it was.
+  put(chain[1]!, { a: 3 })
+  assert.deepEqual([told(), count('rule_rows')], [[], 0])
+  const gone = setUp(SUM)
+  gone.put(chain[0]!, { a: 5 })
+  gone.tell([])
+  gone.put(chain[1]!, { a: 5 })
+  assert.deepEqual([gone.count('rule_rows'), gone.count('episode')], [1, 1])
+})
+
+const CASES = Number(process.env.CASES ?? 60)
+
+test(`stored windows are those of the chain in the end: ${CASES} histories with kills, failed writes and reorganisations`, () => {
+  let alerts = 0
+  for (let seed = 1; seed <= CASES; seed++) {
+    const { int, pick } = createRandom(seed)
+    const spec = pick<WindowSpec>([
+      SUM,
+      { ...SUM, resolve: [{ aggregate: 'Count', operator: 'Less', value: '2' }] },
+      { ...SUM, keys: ['a', 'b'], conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }] },
+    ])
+    const confirmations = int(0, 2)
+    const { put, back, restart, all } = setUp(spec, { confirmations })
+    let chain: { raw: RawBlock; matches: Matches }[] = []
+    const mine = () => {
+      const last = chain.at(-1)?.raw
+      const [raw] = makeChain({
+        blocks: 1,
+        ...(last ? { parent: last } : { from: 10 }),
+        txs: 1,
+        logs: 0,
+        salt: `${seed}/${int(0, 1e9)}`,
+      })
+      const matches = Object.fromEntries(['a', 'b', 'c'].filter(() => int(0, 2) === 0).map(key => [key, int(0, 5)]))
+      if (int(0, 7) === 0) assert.throws(() => put(raw!, { ...matches, d: 9 }, true), /full/)
+      put(raw!, matches)
+      chain.push({ raw: raw!, matches })
+    }
+    for (let i = 0; i < 25; i++) {
+      const what = int(0, 9)
+      if (what === 0) restart()
+      else if (what === 1 && chain.length > 1) {
+        chain = chain.slice(0, Math.max(1, chain.length - int(1, 5)))
+        back(Number(chain.at(-1)!.raw.block.number))
+      } else mine()
+    }
+    for (let i = 0; i < 3; i++) mine()
+
+    const window = createWindow(spec, LIMITS)
+    const top = Number(chain.at(-1)!.raw.block.number)
+    const expected = new Map<string, string>()
+    const open = new Map<string, string>()
+    for (const { raw, matches } of chain) {
+      const now = { number: Number(raw.block.number), time: Number(raw.block.timestamp) }
+      const { opened, ended } = window.step(now, entriesOf(spec, matches))
+      for (const key of opened) {
+        open.set(key, `${JSON.parse(key)} ${raw.block.hash}`)
+        expected.set(open.get(key)!, now.number + confirmations <= top ? 'confirmed' : 'pending')
+      }
+      for (const key of ended) if (now.number + confirmations <= top) expected.set(open.get(key)!, 'resolved')
+    }
+    const found = all()
+      .filter(({ state }) => state !== 'retracted' && state !== 'withdrawn')
+      .map(({ when, blockHash, state }): [string, string] => [`${Object.values(when!.key)} ${blockHash}`, state])
+    assert.deepEqual(new Map(found.sort()), new Map([...expected].sort()), `seed ${seed}`)
+    alerts += expected.size
+  }
+  assert.ok(alerts > CASES)
+})

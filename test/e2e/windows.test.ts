@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { startNode } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { serve, tempFolder, until } from './program.ts'
+
+const NETWORK = 'ethereum/made-up/mainnet'
+const SENDER = `0x${'5e'.repeat(20)}` as const
+
+interface Told {
+  id: string
+  type: string
+  entity: { _id: string; _type: string }
+  when: {
+    key: Record<string, string>
+    window: Record<string, number>
+    conditions: { aggregate: string; value: string | null }[]
+    matches: number
+    entities: string[]
+    ended?: { block: number }
+  }
+}
+
+/** A chain whose blocks have one transaction each, by the sender where `sends` says so. */
+const scene = async (t: TestContext, rule: object, confirmations = 0) => {
+  const data = tempFolder(t)
+  const chain = makeChain({ blocks: 3, from: 100, txs: 1, logs: 0 })
+  const node = await startNode(t, chain)
+  const receiver = await startReceiver(t)
+  const args = ['--network', NETWORK, '--rpc', node.url, '--from', '100', '--poll-interval', '20ms']
+  const start = () => serve(t, data, [...args, '--allow-target', '127.0.0.1/32'])
+  let server = await start()
+  const stored = (block: number) =>
+    until(
+      () => server.total(NETWORK, 'block', { range: { 'number.num': { gte: block } } }),
+      total => total > 0,
+    )
+  await stored(102)
+  const { status, body } = await server.ask<{ id: number; warnings: string[] }>('/alerting/rules/', {
+    ...{ name: 'windows', maxConfirmationCount: confirmations },
+    ...{ technology: 'ethereum', blockchain: 'made-up', network: 'mainnet' },
+    config: { ...rule, alerts: [{ type: 'Webhook (POST)', parameters: { url: `${receiver.url}/hook` } }] },
+  })
+  assert.equal(status, 201, JSON.stringify(body))
+  let salt = 0
+  const mine = async (sends: readonly boolean[]) => {
+    for (const send of sends) {
+      const [raw] = makeChain({ blocks: 1, parent: chain.at(-1)!, txs: 1, logs: 0, salt: String(salt++) }) as [RawBlock]
+      if (send) Object.assign(raw.block.transactions[0]!, { from: SENDER, value: '0xde0b6b3a7640000' })
+      chain.push(raw)
+      node.extend([raw])
+    }
+    await stored(Number(chain.at(-1)!.block.number))
+  }
+  return {
+    mine,
+    chain,
+    reorganise(depth: number, sends: readonly boolean[]) {
+      chain.length -= depth
+      return mine(sends)
+    },
+    async restart() {
+      server.signal('SIGKILL')
+      await server.ended
+      server = await start()
+    },
+    rule: async () => (await server.ask<{ warnings: string[] }>(`/alerting/rules/${body.id}/`)).body,
+    alerts: async () =>
+      (
+        await server.ask<{ alerts: { id: string; state: string; block: number }[] }>(
+          `/alerting/rules/${body.id}/alerts/`,
+        )
+      ).body.alerts,
+    told: () => receiver.calls.map(({ body }) => JSON.parse(body) as Told),
+    types: (count: number) =>
+      until(
+        () => receiver.calls.map(({ body }) => (JSON.parse(body) as Told).type),
+        types => types.length >= count,
+      ),
+  }
+}
+
+const spends = {
+  targetType: 'Transaction',
+  targetMap: [{ name: 'from', operator: 'Equals', value: SENDER }],
+}
+const sum = (value: string) => ({
+  by: ['from'],
+  within: { blocks: 3 },
+  conditions: [{ aggregate: 'Sum', name: 'value.coin', operator: 'Greater or Equal', value }],
+})
+
+test('amounts in a window open one alert, whose end is told, also over a kill', { timeout: 120_000 }, async t => {
+  const { mine, types, told, alerts, restart, rule, chain } = await scene(t, {
+    ...spends,
+    when: sum('2'),
+    notify: { resolved: true },
+  })
+  await mine([false, false, true])
+  await restart()
+  await mine([true, true, false])
+  assert.deepEqual(await types(1), ['alert.confirmed'])
+  const [first] = told() as [Told]
+  const sent = chain
+    .filter(({ block }) => block.transactions[0]!.from === SENDER)
+    .map(it => it.block.transactions[0]!.hash)
+  assert.deepEqual(first.when, {
+    key: { from: first.when.key.from },
+    window: { fromBlock: 105, toBlock: 106, blocks: 3 },
+    conditions: [{ aggregate: 'Sum', name: 'value.coin', value: '2' }],
+    matches: 2,
+    entities: sent.slice(0, 2),
+    late: false,
+  } as unknown as Told['when'])
+  assert.equal(first.when.key.from!.toLowerCase(), SENDER)
+  assert.deepEqual(first.entity, { _id: sent[1], _type: 'tx' })
+  await mine([false, false])
+  assert.deepEqual(await types(2), ['alert.confirmed', 'alert.resolved'])
+  const [, second] = told() as [Told, Told]
+  assert.equal(second.id, first.id)
+  assert.equal(second.when.ended!.block, 109)
+  assert.deepEqual(
+    (await alerts()).map(({ id, state, block }) => [id, state, block]),
+    [[first.id, 'resolved', 106]],
+  )
+  assert.deepEqual((await rule()).warnings, [])
+})
+
+test('what nearly fills a window makes no alert', { timeout: 120_000 }, async t => {
+  const { mine, told, alerts } = await scene(t, { ...spends, when: sum('2'), notify: { resolved: true } })
+  await mine([false, false, true, false, false, true, false, false, true])
+  assert.deepEqual([await alerts(), told()], [[], []])
+})
+
+test('a reorganisation takes back what it opened, and opens again what it had ended', { timeout: 120_000 }, async t => {
+  const { mine, types, reorganise, told, alerts } = await scene(t, {
+    ...spends,
+    when: sum('2'),
+    notify: { resolved: true },
+  })
+  await mine([false, true, true])
+  assert.deepEqual(await types(1), ['alert.confirmed'])
+  await reorganise(1, [false, false])
+  assert.deepEqual(await types(2), ['alert.confirmed', 'alert.retracted'])
+  await mine([false, true, true, false, false])
+  assert.deepEqual((await types(4)).slice(2), ['alert.confirmed', 'alert.resolved'])
+  await reorganise(1, [true])
+  assert.deepEqual((await types(5)).slice(4), ['alert.confirmed'])
+  assert.equal(new Set(told().map(({ id }) => id)).size, 2)
+  assert.deepEqual(
+    (await alerts()).map(({ state }) => state),
+    ['confirmed', 'retracted'],
+  )
+})
+
+test('silence of a watched key opens an alert once a whole window was seen, and a match ends it', {
+  timeout: 120_000,
+}, async t => {
+  const { mine, types, told } = await scene(t, {
+    ...spends,
+    when: {
+      ...{ by: ['from'], keys: [SENDER], within: { blocks: 3 } },
+      conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
+    },
+    notify: { resolved: true },
+  })
+  await mine([false, false])
+  assert.deepEqual(told(), [])
+  await mine([true, false, false])
+  assert.deepEqual(told(), [])
+  await mine([false])
+  assert.deepEqual(await types(1), ['alert.confirmed'])
+  assert.equal(told()[0]!.entity._type, 'block')
+  await mine([true])
+  assert.deepEqual(await types(2), ['alert.confirmed', 'alert.resolved'])
+})
+
+test('the first value of a window is an alert, a repeated one is not', { timeout: 120_000 }, async t => {
+  const { mine, types, told } = await scene(t, {
+    targetType: 'Transaction',
+    targetMap: [{ name: 'value.coin', operator: 'Greater or Equal', value: '0' }],
+    when: { within: { blocks: 4 }, conditions: [{ aggregate: 'First', name: 'from' }] },
+  })
+  await mine([false, false, false, false, true, true, false])
+  assert.deepEqual(await types(1), ['alert.confirmed'])
+  assert.equal(told()[0]!.when.key.from!.toLowerCase(), SENDER)
+  await mine([false, true, false])
+  assert.equal(told().length, 1)
+})

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkRule } from '../../src/rules/schema.ts'
+
+const SUM = { aggregate: 'Sum', name: 'args.value.scaled', operator: 'Greater', value: '1000000' }
+const COUNT = { aggregate: 'Count', operator: 'Less', value: '1' }
+const WHEN = { by: ['args.to'], within: { seconds: 600 }, conditions: [SUM] }
+
+const faultsOf = (when: unknown, notify?: unknown) =>
+  checkRule({
+    ...{ name: 'r', maxConfirmationCount: 0, technology: 'ethereum', blockchain: 'demo', network: 'local' },
+    config: {
+      targetType: 'Event',
+      targetMap: [{ name: 'event', operator: 'Equals', value: 'Transfer' }],
+      alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org' } }],
+      when,
+      ...(notify !== undefined && { notify }),
+    },
+  }).faults.map(({ path, message }) => `${path}: ${message}`)
+
+test('windows that can be computed are accepted', () => {
+  for (const [when, notify] of [
+    [WHEN, { resolved: true }],
+    [{ ...WHEN, resolve: [{ ...SUM, operator: 'Less', value: '5e5' }] }],
+    [{ within: { blocks: 5 }, conditions: [COUNT] }],
+    [
+      {
+        by: ['address'],
+        keys: ['0x37bC7498f4FF12C19678ee8fE19d939b87F6a27B'],
+        within: { blocks: 5 },
+        conditions: [COUNT],
+      },
+    ],
+    [{ within: { seconds: 2_592_000 }, conditions: [{ aggregate: 'First', name: 'address' }] }],
+  ] as [unknown, unknown?][])
+    assert.deepEqual(faultsOf(when, notify), [])
+})
+
+test('each fault of windows names its place and the remedy', () => {
+  const cases: [unknown, RegExp, unknown?][] = [
+    [{ ...WHEN, hold: { blocks: 3 } }, /^config\.when\.hold: "hold" is not supported: leave it out\.$/],
+    [{ ...WHEN, across: true }, /^config\.when\.across: "across" is not supported/],
+    [{ ...WHEN, steps: [] }, /^config\.when\.steps: "steps" is not supported/],
+    [{ ...WHEN, conditions: [{ ...SUM, relativeTo: { windows: 3 } }] }, /relativeTo: "relativeTo" is not supported/],
+    [WHEN, /^config\.notify\.again: "again" is not supported: leave it out\.$/, { again: {} }],
+    [undefined, /^config\.notify\.resolved: resolved needs "when"/, { resolved: true }],
+    [{ ...WHEN, by: ['args.to', 'args.to'] }, /by\[1\] is the same as by\[0\]/],
+    [{ ...WHEN, by: ['nothing'] }, /^config\.when\.by\[0\]: .* has no attribute "nothing"/],
+    [
+      { ...WHEN, by: ['address', 'event', 'args.to', 'args.from'] },
+      /^config\.when\.by: by must be a list of at most 3 names/,
+    ],
+    [{ ...WHEN, within: {} }, /^config\.when\.within: within must have either "blocks" or "seconds"\.$/],
+    [{ ...WHEN, within: { blocks: 1, seconds: 1 } }, /either/],
+    [{ ...WHEN, within: { blocks: 0 } }, /within\.blocks: blocks must be an integer from 1 to 1000000/],
+    [{ ...WHEN, conditions: [] }, /conditions must be a list of 1 to 4 conditions/],
+    [{ ...WHEN, conditions: [{ ...SUM, value: 'much' }] }, /value must be a decimal or 0x-hex number/],
+    [{ ...WHEN, conditions: [{ ...SUM, name: undefined }] }, /name must be the name of a field/],
+    [{ ...WHEN, conditions: [{ ...SUM, aggregate: 'Median' }] }, /aggregate must be one of: "Count"/],
+    [{ ...WHEN, conditions: [{ ...COUNT, name: 'address' }] }, /name must be left out/],
+    [{ ...WHEN, conditions: [COUNT] }, /conditions\[0\] holds where nothing matched, .* name those to watch in keys/],
+    [{ ...WHEN, conditions: [{ ...SUM, operator: 'Equals', value: '0' }] }, /holds where nothing matched/],
+    [{ ...WHEN, by: [], keys: ['a'] }, /keys are values of the only name in by, which has 0\./],
+    [{ ...WHEN, keys: ['0xAB', '0xab'] }, /keys\[1\] is in the list twice/],
+    [
+      { within: { blocks: 1 }, conditions: [{ aggregate: 'First', name: 'address' }], resolve: [COUNT] },
+      /"First" has no episode/,
+    ],
+  ]
+  for (const [when, fault, notify] of cases) {
+    const faults = faultsOf(when, notify)
+    assert.ok(
+      faults.some(it => fault.test(it)),
+      `${fault}: ${faults.join('; ')}`,
+    )
+  }
+})

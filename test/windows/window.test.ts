@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRandom } from '../../scripts/demo/random.ts'
+import { exactOf } from '../../src/query/exact.ts'
+import { createEntries, type Entry } from '../../src/windows/entries.ts'
+import {
+  type Aggregate,
+  measuresOf,
+  type WindowCondition,
+  type WindowOperator,
+  type WindowSpec,
+} from '../../src/windows/spec.ts'
+import { createWindow, type WindowBlock, watchedKeys } from '../../src/windows/window.ts'
+
+const LIMITS = { keys: 1_000, rows: 10_000 }
+const BIG = 2n ** 200n
+
+interface Match {
+  key: string
+  value: bigint
+}
+interface TestBlock extends WindowBlock {
+  matches: Match[]
+}
+type Outcome = { number: number; opened: string[]; ended: string[]; first: string[] }
+
+const unsigned = ({ name }: { name?: string }) => name !== 'signed'
+const valueIn = ({ value }: Match, name: string): bigint => (name === 'signed' ? value - BIG : value)
+
+const entriesOf = (spec: WindowSpec, matches: readonly Match[]): Entry[] => {
+  const measures = measuresOf(spec)
+  const entries = createEntries(measures)
+  for (const match of matches)
+    entries.add(
+      match.key,
+      () => 'id',
+      i => {
+        const number = valueIn(match, measures[i]!.name)
+        return [{ text: String(number), number: exactOf(number), unsigned: unsigned(measures[i]!) }]
+      },
+    )
+  return entries.finish()
+}
+
+/** From scratch, for each block: the rows of its window, one by one. */
+const naive = (spec: WindowSpec, blocks: readonly TestBlock[]): Outcome[] => {
+  const open = new Set<string>()
+  const since = blocks[0]!
+  const outcomes: Outcome[] = []
+  for (const [at, now] of blocks.entries()) {
+    const { within } = spec
+    const isIn = (row: WindowBlock) =>
+      within.blocks !== undefined ? row.number > now.number - within.blocks : row.time > now.time - within.seconds!
+    const complete =
+      since.number === 0 ||
+      (within.blocks !== undefined ? since.number <= Math.max(0, now.number - within.blocks + 1) : !isIn(since))
+    const rows = blocks.slice(0, at + 1).filter(isIn)
+    const keys = new Set([
+      ...watchedKeys(spec),
+      ...open,
+      ...rows.flatMap(({ matches }) => matches.map(({ key }) => key)),
+    ])
+    const outcome: Outcome = { number: now.number, opened: [], ended: [], first: [] }
+    for (const key of keys) {
+      const of = (some: readonly TestBlock[]) => some.flatMap(({ matches }) => matches.filter(it => it.key === key))
+      const all = of(rows)
+      const holds = (conditions: readonly WindowCondition[]) => verdict(conditions, all, complete)
+      const first = spec.conditions.find(({ aggregate }) => aggregate === 'First')
+      if (first) {
+        const before = new Set(of(rows.filter(row => row !== now)).map(it => valueIn(it, first.name!)))
+        const fresh = new Set(of([now]).map(it => valueIn(it, first.name!))).difference(before)
+        const others = spec.conditions.filter(it => it !== first)
+        if (complete && holds(others) === true) outcome.first.push(...[...fresh].map(value => `${key} ${value}`))
+        continue
+      }
+      const isForgotten = all.length === 0 && !watchedKeys(spec).includes(key)
+      const now_ = isForgotten ? (complete ? false : undefined) : holds(spec.conditions)
+      if (now_ === true && !open.has(key)) {
+        open.add(key)
+        outcome.opened.push(key)
+      } else if (now_ === false && open.has(key) && (!spec.resolve || isForgotten || holds(spec.resolve) === true)) {
+        open.delete(key)
+        outcome.ended.push(key)
+      }
+    }
+    outcomes.push(outcome)
+  }
+  return outcomes
+}
+
+const HOLD: Record<WindowOperator, (a: bigint, b: bigint) => boolean> = {
+  Greater: (a, b) => a > b,
+  'Greater or Equal': (a, b) => a >= b,
+  Less: (a, b) => a < b,
+  'Less or Equal': (a, b) => a <= b,
+  Equals: (a, b) => a === b,
+}
+
+const verdict = (
+  conditions: readonly WindowCondition[],
+  matches: readonly Match[],
+  complete: boolean,
+): boolean | undefined => {
+  const each = conditions.map(condition => {
+    const { aggregate, name = '', operator, value } = condition
+    const holds = HOLD[operator!]
+    const bound = BigInt(value!)
+    const values = matches.map(it => valueIn(it, name))
+    const sum = values.reduce((a, b) => a + b, 0n)
+    const n = BigInt(values.length)
+    const extreme = (sign: bigint) => values.reduce((a, b) => ((b - a) * sign > 0n ? b : a), values[0]!)
+    const test = (more: bigint): boolean | undefined => {
+      if (aggregate === 'Count') return holds(n + more, bound)
+      if (aggregate === 'Distinct') return holds(BigInt(new Set(values).size) + more, bound)
+      if (aggregate === 'Sum') return holds(sum + more, bound)
+      if (values.length === 0) return false
+      if (aggregate === 'Average') return holds(sum, bound * n)
+      return aggregate === 'Maximum' ? holds(extreme(1n) + more, bound) : holds(extreme(-1n) - more, bound)
+    }
+    if (complete) return test(0n)
+    const canGrow = aggregate === 'Sum' ? unsigned(condition) || matches.length === 0 : aggregate !== 'Average'
+    if (!canGrow || (values.length === 0 && (aggregate === 'Maximum' || aggregate === 'Minimum'))) return undefined
+    // Of what can only grow: the same now, a little later, and at last.
+    const [now, soon, last] = [test(0n), test(1n), test(BIG * BIG)]
+    return now === soon && soon === last && (operator !== 'Equals' || isPast(aggregate, values, sum, bound))
+      ? now
+      : undefined
+  })
+  return each.includes(false) ? false : each.includes(undefined) ? undefined : true
+}
+
+const isPast = (aggregate: Aggregate, values: readonly bigint[], sum: bigint, bound: bigint): boolean => {
+  if (aggregate === 'Count') return BigInt(values.length) > bound
+  if (aggregate === 'Distinct') return BigInt(new Set(values).size) > bound
+  if (aggregate === 'Sum') return sum > bound
+  return aggregate === 'Maximum' ? values.some(it => it > bound) : values.some(it => it < bound)
+}
+
+/** As a store does: what was told is known, a restart or a reorganisation begins from the rows. */
+const createRunner = (spec: WindowSpec) => {
+  let log: { block: TestBlock; taken: Entry[]; outcome: Outcome }[] = []
+  let window = createWindow(spec, LIMITS)
+  const restart = () => {
+    window = createWindow(spec, LIMITS)
+    if (log.length === 0) return
+    window.setSince(log[0]!.block)
+    for (const { block, taken } of log) window.load(block, taken)
+    window.settle(log.at(-1)!.block)
+    const open = new Set<string>()
+    for (const { outcome } of log) {
+      for (const key of outcome.opened) open.add(key)
+      for (const key of outcome.ended) open.delete(key)
+    }
+    window.setOpen(open)
+  }
+  return {
+    restart,
+    add(block: TestBlock) {
+      const { opened, ended, first, taken } = window.step(block, entriesOf(spec, block.matches))
+      const shown = first.map(({ key, value }) => `${key} ${value}`)
+      log.push({ block, taken, outcome: { number: block.number, opened, ended, first: shown } })
+    },
+    back(to: number) {
+      log = log.filter(({ block }) => block.number <= to)
+      restart()
+    },
+    outcomes: () => log.map(({ outcome }) => outcome),
+  }
+}
+
+const sorted = (outcomes: readonly Outcome[]) =>
+  outcomes.map(({ number, ...sets }) => [number, ...Object.values(sets).map(set => [...set].sort())])
+
+const CASES = Number(process.env.CASES ?? 3_000)
+
+test(`windows decide as a computation from scratch: ${CASES} histories with jumping times, restarts and reorganisations`, () => {
+  let [opened, ended, firsts] = [0, 0, 0]
+  for (let seed = 1; seed <= CASES; seed++) {
+    const { int, pick } = createRandom(seed)
+    const spec = randomSpec(int, pick)
+    const keys = spec.by!.length === 0 ? ['[]'] : ['["a"]', '["b"]', '["0xc"]']
+    let chain: TestBlock[] = []
+    const runner = createRunner(spec)
+    const start = pick([0, 0, 7])
+    const mine = (count: number) => {
+      for (let i = 0; i < count; i++) {
+        const last = chain.at(-1)
+        const matches = Array.from({ length: pick([0, 0, 0, 1, 1, 2, 4]) }, () => ({
+          key: pick(keys),
+          value: pick([0n, 1n, 2n, 3n, BIG, BIG + 1n]),
+        }))
+        const time = (last?.time ?? 1_000) + pick([0, 1, 1, 2, 12, 40])
+        const block = { number: last ? last.number + 1 : start, time, matches }
+        chain.push(block)
+        runner.add(block)
+      }
+    }
+    mine(int(1, 8))
+    for (let i = 0; i < 4; i++) {
+      if (int(0, 2) === 0) runner.restart()
+      else if (int(0, 1) === 0) {
+        const to = chain.at(-1)!.number - int(0, 6)
+        chain = chain.filter(({ number }) => number <= to)
+        runner.back(to)
+      }
+      mine(int(1, 6))
+    }
+    const outcomes = runner.outcomes()
+    assert.deepEqual(sorted(outcomes), sorted(naive(spec, chain)), `seed ${seed}: ${JSON.stringify(spec)}`)
+    for (const one of outcomes) {
+      opened += one.opened.length
+      ended += one.ended.length
+      firsts += one.first.length
+    }
+  }
+  assert.ok(Math.min(opened, ended, firsts) > CASES / 4, `${opened} opened, ${ended} ended, ${firsts} first`)
+})
+
+const randomSpec = (int: (from: number, to: number) => number, pick: <T>(items: readonly T[]) => T): WindowSpec => {
+  const condition = (): WindowCondition => {
+    const aggregate = pick(['Count', 'Sum', 'Minimum', 'Maximum', 'Average', 'Distinct'] as const)
+    const isCount = aggregate === 'Count' || aggregate === 'Distinct'
+    const name = pick(['value', 'value', 'signed'])
+    return {
+      aggregate,
+      ...(aggregate !== 'Count' && { name }),
+      operator: pick(Object.keys(HOLD) as WindowOperator[]),
+      value: String(isCount ? int(0, 4) : pick([0n, 1n, 2n, 5n, BIG, 2n * BIG, -BIG])),
+    }
+  }
+  const isFirst = int(0, 4) === 0
+  const by = int(0, 2) > 0 ? ['name'] : []
+  return {
+    by,
+    ...(by.length > 0 && int(0, 1) === 0 && { keys: ['a', '0xC'] }),
+    within: int(0, 1) === 0 ? { blocks: int(1, 6) } : { seconds: int(1, 30) },
+    conditions: [
+      ...(isFirst ? [{ aggregate: 'First' as const, name: 'value' }] : []),
+      ...Array.from({ length: isFirst ? int(0, 1) : int(1, 2) }, condition),
+    ],
+    ...(!isFirst && int(0, 2) === 0 && { resolve: [condition()] }),
+  }
+}
