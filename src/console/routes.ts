@@ -6,7 +6,11 @@ const thing = (kind: string) => `/:technology/:blockchain/:network/${kind}/:id`
  */
 export const PAGES = [
   { name: 'explore', title: 'Explore', paths: ['/', '/explore'] },
-  { name: 'rules', title: 'Rules', paths: ['/rules/new', '/rules/:id/edit', '/rules/:id', '/rules'] },
+  {
+    name: 'rules',
+    title: 'Rules',
+    paths: ['/rules/lists/:list', '/rules/lists', '/rules/new', '/rules/:id/edit', '/rules/:id', '/rules'],
+  },
   { name: 'block', title: 'Block', paths: [thing('block')] },
   { name: 'tx', title: 'Transaction', paths: [thing('tx')] },
   { name: 'address', title: 'Address', paths: [thing('address')] },

@@ -114,6 +114,17 @@ describe('pictures of the console', { skip }, () => {
     'token-activity': { path: `/${DEMO}/token/${DOLLAR}?tab=activity`, ready: chart },
     gas: { path: '/gas?range=all', ready: chart },
     rules: { path: ruleAt(() => '/rules'), ready: row },
+    lists: {
+      path: async () => {
+        for (const [name, values] of [
+          ['customers', [DOLLAR]],
+          ['exchange-wallets', Array.from({ length: 2_500 }, (_, i) => `0x${i.toString(16).padStart(40, '0')}`)],
+        ] as const)
+          await bench.server.ask(`/alerting/lists/${name}/`, values, 'PUT')
+        return '/rules/lists/customers'
+      },
+      ready: row,
+    },
     rule: { path: ruleAt(id => `/rules/${id}`), ready: text('Alerts do not arrive'), hidden: '.chart' },
     'rule-editor': { path: ruleAt(id => `/rules/${id}/edit`), ready: text(/18 matches/) },
     status: { path: '/status', ready: text('The server is ready') },

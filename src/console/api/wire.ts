@@ -70,8 +70,17 @@ export type Simulation = Omit<SimulationAnswer, 'hits'> & { hits: SearchHit[] }
 export type PreviewedMessage = Omit<TestPreviewAnswer['messages'][number], 'body'> & { body?: JsonObject | null }
 export type PreviewAnswer = Omit<TestPreviewAnswer, 'messages'> & { messages: PreviewedMessage[] }
 
+export type WatchList = WatchListAnswer
 export interface WatchLists {
   lists: WatchListAnswer[]
+}
+export interface WatchListValues {
+  values: string[]
+  next: string | null
+}
+export interface WatchListChange {
+  count: number
+  size: number
 }
 
 export type ScopeCoverage = (NetworkStatus['coverage'] & {})[number]

@@ -149,6 +149,31 @@ export const TextField = ({
   </Field>
 )
 
+interface FileProps {
+  label: string
+  accept: string
+  multiple?: boolean
+  disabled?: boolean
+  onFiles(files: File[]): unknown
+}
+
+/** A button that chooses files. */
+export const FileField = ({ label, onFiles, ...rest }: FileProps) => (
+  <label class="files">
+    <input
+      type="file"
+      {...rest}
+      onChange={event => {
+        const input = event.currentTarget
+        const files = [...(input.files ?? [])]
+        input.value = ''
+        void onFiles(files)
+      }}
+    />
+    <span>{label}</span>
+  </label>
+)
+
 const MOST_CHOICES = 50
 
 /** Those that contain the text; all for a text that is one of them. */

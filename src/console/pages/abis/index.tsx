@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useGet, useLive } from '../../api/ask.ts'
-import { callApi, messageOf } from '../../api/client.ts'
+import { callApi } from '../../api/client.ts'
 import { type Json, listAt, member, textAt } from '../../api/json.ts'
 import type { AbiAnswer, RedecodingAnswer, WholeAbi } from '../../api/wire.ts'
 import { navigate } from '../../browser/router.tsx'
-import { announce } from '../../parts/announce.ts'
+import { announce, announced } from '../../parts/announce.ts'
 import { Await, Empty, Fault, NeedsScope, Progress } from '../../parts/answer.tsx'
 import { Aside, Button, confirm, TextField } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
@@ -157,14 +157,14 @@ const OneAbi = ({ id, onRemoved, onDecode }: OneProps) => {
 const remove = async ({ id, name }: WholeAbi): Promise<boolean> => {
   const text = `${visibleText(name ?? id)} will decode no further blocks. What it has decoded stays decoded.`
   if (!(await confirm({ title: 'Remove the ABI?', text, action: 'Remove the ABI' }))) return false
-  return runAnnounced(async () => {
+  return announced(async () => {
     await callApi(`abis/${id}`, { method: 'DELETE' })
     announce('The ABI is removed.')
   })
 }
 
 const decodeAgain = (id: string): Promise<boolean> =>
-  runAnnounced(async () => {
+  announced(async () => {
     const { redecodings } = await callApi<{ redecodings: RedecodingAnswer[] }>('redecodings', { body: { abis: [id] } })
     announce(
       redecodings.length === 0
@@ -172,16 +172,6 @@ const decodeAgain = (id: string): Promise<boolean> =>
         : `Stored blocks of ${redecodings.map(({ network }) => network).join(', ')} will be decoded again.`,
     )
   })
-
-const runAnnounced = async (what: () => Promise<void>): Promise<boolean> => {
-  try {
-    await what()
-    return true
-  } catch (error) {
-    announce(messageOf(error), 'error')
-    return false
-  }
-}
 
 const [BUSY_MS, IDLE_MS] = [700, 10_000]
 
@@ -212,7 +202,7 @@ const Redecodings = ({ round }: { round: number }) => {
   if (error !== undefined) return <Fault title="What is decoded again cannot be read" error={error} again={again} />
   if (redecodings.length === 0) return null
   const stop = (id: string) =>
-    runAnnounced(async () => {
+    announced(async () => {
       await callApi(`redecodings/${id}`, { method: 'DELETE' })
       again()
     })

@@ -3,7 +3,7 @@ import { useGet } from '../../api/ask.ts'
 import { callApi, messageOf } from '../../api/client.ts'
 import type { AbiAnswer, Status } from '../../api/wire.ts'
 import { Progress } from '../../parts/answer.tsx'
-import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
+import { Button, CheckField, FileField, SelectField, TextField } from '../../parts/controls.tsx'
 import { countText, visibleText } from '../../parts/format.ts'
 
 interface UploadResult {
@@ -74,21 +74,13 @@ export const Upload = ({ onAdded }: { onAdded(): void }) => {
           hint="Empty: every contract that the ABI fits."
         />
         <CheckField label="Decode stored blocks again" checked={redecode} onChange={setRedecode} />
-        <label class="choose">
-          <input
-            type="file"
-            multiple
-            accept=".json,.abi,.txt"
-            disabled={work !== undefined}
-            onChange={event => {
-              const input = event.currentTarget
-              const files = [...(input.files ?? [])].map(readOf)
-              input.value = ''
-              void add(files)
-            }}
-          />
-          <span>Choose files</span>
-        </label>
+        <FileField
+          label="Choose files"
+          accept=".json,.abi,.txt"
+          multiple
+          disabled={work !== undefined}
+          onFiles={files => add(files.map(readOf))}
+        />
       </div>
       {work && <Progress label="Adds files" {...work} />}
       {outcomes.length > 0 && (

@@ -1,4 +1,4 @@
-import { ApiError, callApi, callApiForText, messageOf, searchDocuments } from '../../api/client.ts'
+import { ApiError, callApi, callApiForText, searchDocuments } from '../../api/client.ts'
 import { isJsonObject, type Json, type JsonObject, listAt, member, parseJson, textAt, valueAt } from '../../api/json.ts'
 import { askSuggestions, pauseForTyping } from '../../api/suggest.ts'
 import type {
@@ -11,10 +11,10 @@ import type {
   Simulation,
   TestResultAnswer,
 } from '../../api/wire.ts'
-import { announce } from '../../parts/announce.ts'
+import { announce, announced } from '../../parts/announce.ts'
 import type { Choice } from '../../parts/combobox.tsx'
 import { confirm } from '../../parts/controls.tsx'
-import { countText, shortHex, visibleText } from '../../parts/format.ts'
+import { countText, shortHex } from '../../parts/format.ts'
 import { isWholeAddress, type RuleFault } from './model.ts'
 
 const RULES = 'alerting/rules'
@@ -80,16 +80,14 @@ export const confirmRedelivery = async (
   question: Parameters<typeof confirm>[0],
 ): Promise<boolean> => {
   if (!(await confirm(question))) return false
-  try {
+  await announced(async () => {
     const { redelivered } = await callApi<{ redelivered: number }>('alerting/deliveries/redeliver', { body: which })
     announce(
       redelivered === 0
         ? 'There is nothing to send again: it has been sent, or a retraction replaced it.'
         : `Sending ${countText(redelivered, 'delivery', 'deliveries')} again.`,
     )
-  } catch (error) {
-    announce(visibleText(messageOf(error)), 'error')
-  }
+  })
   return true
 }
 

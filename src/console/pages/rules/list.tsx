@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useAsk, useEvery, useGet, usePages } from '../../api/ask.ts'
 import type { Rule, SeriesOfRule, Status } from '../../api/wire.ts'
@@ -5,6 +6,7 @@ import { Link, navigate, useQueryState } from '../../browser/router.tsx'
 import { Await, Empty } from '../../parts/answer.tsx'
 import { Bars } from '../../parts/chart.tsx'
 import { countText } from '../../parts/format.ts'
+import { Tabs } from '../../parts/menu.tsx'
 import { type Column, PagedList } from '../../parts/table.tsx'
 import { PageHead, say, Text, Time } from '../../parts/text.tsx'
 import { getSeries, listRulePage } from './api.ts'
@@ -31,20 +33,22 @@ export const RuleList = () => {
   )
   useEvery(LIST_REFRESH_MS, series.again)
   const counts = new Map(series.data?.rules.map(it => [it.id, it]))
-  return (
+  const actions = (
     <>
-      <PageHead title="Rules">
-        <input
-          type="search"
-          aria-label="Find a rule"
-          placeholder="Name or network"
-          value={typed}
-          onInput={event => setTyped(event.currentTarget.value, { replace: true })}
-        />
-        <Link to="/rules/new" class="button main">
-          Create a rule
-        </Link>
-      </PageHead>
+      <input
+        type="search"
+        aria-label="Find a rule"
+        placeholder="Name or network"
+        value={typed}
+        onInput={event => setTyped(event.currentTarget.value, { replace: true })}
+      />
+      <Link to="/rules/new" class="button main">
+        Create a rule
+      </Link>
+    </>
+  )
+  return (
+    <RulesPage current="/rules" actions={actions}>
       <Await asked={series} failed="The counts cannot be read" />
       {rules.isWhole && rules.rows.length > 0 && found.length === 0 && (
         <Empty title="No rule has this name or network" />
@@ -58,6 +62,27 @@ export const RuleList = () => {
         keyOf={({ id }) => String(id)}
         onOpen={({ id }) => navigate(`/rules/${id}`)}
       />
+    </RulesPage>
+  )
+}
+
+interface RulesPageProps {
+  current: '/rules' | '/rules/lists'
+  actions: ComponentChildren
+  children: ComponentChildren
+}
+
+/** Rules or watch lists, with the way to the other ones. */
+export const RulesPage = ({ current, actions, children }: RulesPageProps) => {
+  const show = () => children
+  const tabs = [
+    { name: '/rules', title: 'Rules', show },
+    { name: '/rules/lists', title: 'Watch lists', show },
+  ]
+  return (
+    <>
+      <PageHead title="Rules">{actions}</PageHead>
+      <Tabs label="Rules and what they use" tabs={tabs} current={current} onChange={to => navigate(to)} />
     </>
   )
 }

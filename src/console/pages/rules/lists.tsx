@@ -1,0 +1,265 @@
+import { useState } from 'preact/hooks'
+import { useEvery, useGet, usePages, useSettled } from '../../api/ask.ts'
+import { callApi, messageOf } from '../../api/client.ts'
+import type { WatchLists as Lists, WatchList, WatchListChange, WatchListValues } from '../../api/wire.ts'
+import { Link, navigate } from '../../browser/router.tsx'
+import { announce, announced } from '../../parts/announce.ts'
+import { Await, Empty } from '../../parts/answer.tsx'
+import { Aside, Button, confirm, Dialog, Field, FileField, Form, TextField } from '../../parts/controls.tsx'
+import { countText } from '../../parts/format.ts'
+import { IconButton } from '../../parts/menu.tsx'
+import { type Column, PagedList, VirtualTable } from '../../parts/table.tsx'
+import { say, Text, Time } from '../../parts/text.tsx'
+import { RulesPage } from './list.tsx'
+
+const LISTS = '/rules/lists'
+const REFRESH_MS = 10_000
+const TYPING_MS = 250
+const PAGE_SIZE = '200'
+
+const pathOf = (name: string, below = '') => `alerting/lists/${encodeURIComponent(name)}/${below}`
+const pageOf = (name: string) => `${LISTS}/${encodeURIComponent(name)}`
+const send = <T,>(path: string, method: 'POST' | 'PUT', body: string) =>
+  callApi<T>(path, { method, body, headers: { 'content-type': 'application/x-ndjson' } })
+
+/** Watch lists of the account, and the open one. */
+export const WatchLists = ({ open }: { open: string | undefined }) => {
+  const asked = useGet<Lists>('alerting/lists/')
+  useEvery(REFRESH_MS, asked.again)
+  const [isNew, setNew] = useState(false)
+  const create = <Button class="main" label="Create a list" onClick={() => setNew(true)} />
+  return (
+    <RulesPage current={LISTS} actions={create}>
+      <Await asked={asked} failed="The watch lists cannot be read" busy="Reading the watch lists">
+        {({ lists }) => (
+          <>
+            {lists.length === 0 && (
+              <Empty title="There is no watch list yet">
+                <p>
+                  A list holds addresses or other values that rules compare with, such as those of your customers. It
+                  changes without the rules: choose it as the value of “is one of”.
+                </p>
+              </Empty>
+            )}
+            <div class="found">
+              {lists.length > 0 && (
+                <VirtualTable
+                  label="Watch lists"
+                  columns={COLUMNS}
+                  rows={lists}
+                  keyOf={({ name }) => name}
+                  open={open}
+                  onOpen={({ name }) => navigate(pageOf(name), { replace: open !== undefined })}
+                />
+              )}
+              {open !== undefined && (
+                <OneList
+                  key={open}
+                  name={open}
+                  list={lists.find(({ name }) => name === open)}
+                  onChanged={asked.again}
+                />
+              )}
+            </div>
+            {isNew && (
+              <NewList names={lists.map(({ name }) => name)} onClose={() => setNew(false)} done={asked.again} />
+            )}
+          </>
+        )}
+      </Await>
+    </RulesPage>
+  )
+}
+
+const COLUMNS: readonly Column<WatchList>[] = [
+  {
+    ...{ title: 'Name', width: 'minmax(16ch, 1fr)', isMain: true },
+    cell: ({ name }) => <Link to={pageOf(name)}>{name}</Link>,
+  },
+  { title: 'Values', width: '10ch', align: 'right', cell: ({ size }) => size.toLocaleString() },
+  { title: 'Used by', width: 'minmax(16ch, 2fr)', cell: list => <Users list={list} /> },
+  { title: 'Changed', width: '21ch', cell: ({ updatedAt }) => <Time value={updatedAt} brief /> },
+]
+
+const NAMED_USERS = 3
+
+const Users = ({ list: { rules } }: { list: WatchList }) => {
+  if (rules.length === 0) return <span class="dim">no rule</span>
+  const more = rules.length - NAMED_USERS
+  return (
+    <>
+      {rules.slice(0, NAMED_USERS).map(({ id, name }, i) => (
+        <span key={id}>
+          {i > 0 && ', '}
+          <Link to={`/rules/${id}`}>
+            <Text value={name.trim() || `Rule ${id}`} most={40} brief />
+          </Link>
+        </span>
+      ))}
+      {more > 0 && ` and ${more} more`}
+    </>
+  )
+}
+
+interface ValuesProps {
+  text: string
+  onText(text: string): void
+}
+
+/** Values by hand or from a file, which is added below what was typed. */
+const ValuesField = ({ text, onText }: ValuesProps) => (
+  <>
+    <Field label="Values" hint="One in each line, plain or as a JSON string.">
+      {control => (
+        <textarea
+          {...control}
+          rows={4}
+          spellcheck={false}
+          value={text}
+          onInput={event => onText(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+    <FileField
+      label="Choose a file"
+      accept=".txt,.csv,.json,.ndjson"
+      onFiles={async ([file]) => file && onText([text.trim(), (await file.text()).trim()].filter(Boolean).join('\n'))}
+    />
+  </>
+)
+
+interface NewProps {
+  names: readonly string[]
+  done(): void
+  onClose(): void
+}
+
+const NewList = ({ names, done, onClose }: NewProps) => {
+  const [name, setName] = useState('')
+  const [text, setText] = useState('')
+  const [fault, setFault] = useState<string>()
+  const create = async () => {
+    // The server would put the values in the place of those that the list has.
+    if (names.includes(name)) return setFault('There is a list of this name. Choose another one.')
+    try {
+      await send<WatchList>(pathOf(name), 'PUT', text)
+    } catch (error) {
+      return setFault(messageOf(error))
+    }
+    announce('Created the list.')
+    onClose()
+    done()
+    navigate(pageOf(name))
+  }
+  return (
+    <Dialog title="Create a list" onClose={onClose}>
+      <Form onSubmit={create}>
+        <TextField label="Name" value={name} onInput={setName} hint="Letters, digits, “_”, “.” and “-”." />
+        <ValuesField text={text} onText={setText} />
+        {fault !== undefined && <p class="fault" role="alert" children={fault} />}
+        <p class="actions">
+          <button type="submit" class="main" disabled={name === '' || text.trim() === ''}>
+            Create
+          </button>
+        </p>
+      </Form>
+    </Dialog>
+  )
+}
+
+interface OneProps {
+  name: string
+  /** Undefined where there is none. */
+  list: WatchList | undefined
+  onChanged(): void
+}
+
+const OneList = ({ name, list, onChanged }: OneProps) => {
+  const [text, setText] = useState('')
+  const [sought, setSought] = useState('')
+  const value = useSettled(sought.trim(), TYPING_MS)
+  const ask = async (after: string | undefined, signal: AbortSignal) => {
+    const query = new URLSearchParams({ size: PAGE_SIZE, ...(after && { after }), ...(value && { value }) })
+    const { values, next } = await callApi<WatchListValues>(pathOf(name, `values/?${query}`), { signal })
+    return { rows: values, next }
+  }
+  const values = usePages(list && `list ${name} ${list.revision} ${value}`, ask)
+  const act = async (work: () => Promise<unknown>) => {
+    const isDone = await announced(async () => void (await work()))
+    if (isDone) onChanged()
+    return isDone
+  }
+  const change = async (how: 'add' | 'remove', body: string) => {
+    const { count } = await send<WatchListChange>(pathOf(name, `${how}/`), 'POST', body)
+    announce(`${how === 'add' ? 'Added' : 'Removed'} ${countText(count, 'value')}.`)
+  }
+  const typed = (how: 'add' | 'remove') => async () => {
+    if (await act(() => change(how, text))) setText('')
+  }
+  const replace = async () => {
+    const asked = `All ${countText(list!.size, 'value')} go, and these are in their place. Rules see it from the next block on.`
+    if (!(await confirm({ title: `Replace the values of ${name}?`, text: asked, action: 'Replace all' }))) return
+    const isDone = await act(async () => {
+      const { size } = await send<WatchList>(pathOf(name), 'PUT', text)
+      announce(`The list has ${countText(size, 'value')} now.`)
+    })
+    if (isDone) setText('')
+  }
+  const remove = async () => {
+    const asked = 'The list and its values go. This cannot be undone.'
+    if (!(await confirm({ title: `Delete ${name}?`, text: asked, action: 'Delete the list' }))) return
+    const isDone = await act(() => callApi(pathOf(name), { method: 'DELETE' }))
+    if (isDone) navigate(LISTS, { replace: true })
+  }
+  const columns: readonly Column<string>[] = [
+    {
+      ...{ title: 'Value', width: 'minmax(12ch, 1fr)' },
+      cell: value => (
+        <code>
+          <Text value={value} most={80} brief />
+        </code>
+      ),
+    },
+    {
+      ...{ title: 'Remove', width: '8ch', align: 'right' },
+      cell: value => (
+        <IconButton
+          icon="close"
+          label={`Remove ${value}`}
+          onClick={() => act(() => change('remove', JSON.stringify(value)))}
+        />
+      ),
+    },
+  ]
+  if (!list)
+    return (
+      <Aside what="list" title={<Text value={name} most={60} brief />} onClose={() => navigate(LISTS)}>
+        <p>There is no watch list of this name.</p>
+      </Aside>
+    )
+  const hasText = text.trim() !== ''
+  return (
+    <Aside what="list" title={name} onClose={() => navigate(LISTS)}>
+      <p>
+        {countText(list.size, 'value')}.{' '}
+        {say`Used by ${<Users list={list} />}. Changed ${<Time value={list.updatedAt} />}.`}
+      </p>
+      <TextField type="search" label="Look up a value" value={sought} onInput={setSought} />
+      <PagedList
+        {...{ pages: values, label: 'Values of the list', what: 'the values', columns }}
+        keyOf={value => value}
+        empty={<p role="status">{value === '' ? 'The list is empty.' : 'The list does not have this value.'}</p>}
+      />
+      <h3>Change</h3>
+      <ValuesField text={text} onText={setText} />
+      <p class="actions">
+        <Button label="Add" disabled={!hasText} onClick={typed('add')} />
+        <Button label="Remove" disabled={!hasText} onClick={typed('remove')} />
+        <Button label="Replace all" disabled={!hasText} onClick={replace} />
+      </p>
+      <p class="actions">
+        <Button class="link" label="Delete the list" onClick={remove} />
+      </p>
+    </Aside>
+  )
+}
