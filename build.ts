@@ -2,7 +2,7 @@ import { chmodSync, cpSync, globSync, readFileSync, rmSync, writeFileSync } from
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { cachedDataVersionTag } from 'node:v8'
-import { type BuildOptions, build } from 'esbuild'
+import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { buildConsole } from './scripts/console/build.ts'
 
 /**
@@ -36,6 +36,7 @@ const buildBundle = async () => {
     await build({
       ...common('bundle'),
       entryPoints: [name],
+      plugins: [withoutValidator],
       outfile: `dist/${file}`,
       format: 'cjs',
       target: 'node22',
@@ -92,6 +93,15 @@ const buildBundle = async () => {
   chmodSync('dist/chainsieve.mjs', 0o755)
 }
 
+/** A third of the library for agents validates what this program never asks of clients: src/mcp/server.ts. */
+const withoutValidator: Plugin = {
+  name: 'without a validator',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /@modelcontextprotocol[\\/]server[\\/]dist[\\/]shimsNode\.mjs$/ }, () => ({
+      contents: "export { default as process } from 'node:process'\nexport class DefaultJsonSchemaValidator {}",
+    })),
+}
+
 /** The store of the demo chain, which both forms ship, so that a first start need not import it. */
 const makeDemo = async (): Promise<string> => {
   const { makeDemoStore } = await import('./scripts/demo/store.ts')
@@ -114,6 +124,7 @@ const makeCache = async () => {
 const PARTS: Readonly<Record<string, string>> = {
   undici: './undici.cjs',
   nodemailer: './nodemailer.cjs',
+  '@modelcontextprotocol/server': './mcp.cjs',
   'better-sqlite3': './sqlite/better-sqlite3.cjs',
   '@bitauth/libauth/build/lib/crypto/secp256k1.js': './secp256k1.cjs',
 }

@@ -247,6 +247,12 @@ export const ROOMS: Record<string, Room> = {
     may: ['limits', 'accounts', 'chain', 'sqlite', 'engine', 'cluster', 'rules', 'delivery', 'config', 'lib'],
     packages: ['undici'],
   },
+  mcp: {
+    is: 'The Model Context Protocol: tools, resources and prompts for agents, over the HTTP API',
+    folders: { tools: 'What agents call' },
+    may: ['limits', 'query', 'mapping', 'lib'],
+    packages: ['@modelcontextprotocol/server', '@valibot/to-json-schema', 'valibot'],
+  },
   http: {
     is: 'Routes, tokens, bodies, errors in the form of Elasticsearch',
     folders: {
@@ -256,7 +262,7 @@ export const ROOMS: Record<string, Room> = {
       openapi: 'The OpenAPI description',
       shapes: 'Schemas of requests and answers',
     },
-    may: ['limits', 'metrics', 'search', 'query', 'rules', 'mapping', 'accounts', 'config', 'lib'],
+    may: ['limits', 'metrics', 'search', 'query', 'rules', 'mapping', 'accounts', 'config', 'mcp', 'lib'],
     types: ['ingest', 'alerts', 'delivery'],
     packages: ['hono', '@hono/node-server', 'valibot', '@valibot/to-json-schema'],
   },

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { type Accounts, openAccounts } from '../accounts/index.ts'
 import { createClusterStores } from '../cluster/stores.ts'
-import { createDefaultParameters } from '../config/chains.ts'
+import { createCurrencies, createDefaultParameters } from '../config/chains.ts'
 import type { Config } from '../config/index.ts'
 import { linkSettings } from '../delivery/links.ts'
 import { type DeliveryThread, startDelivery } from '../delivery/service.ts'
@@ -129,6 +129,7 @@ const startListening = async (
     metrics: served,
     defaultNetwork: config.defaultNetwork,
     defaultParameters: createDefaultParameters(config.networks),
+    currencyOf: createCurrencies(config.networks),
     ...more,
   })
   const onRequest = watchRequests(metrics, config.logRequests ? log : undefined)

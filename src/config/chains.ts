@@ -172,6 +172,16 @@ export const createDefaultParameters = (
   })
 }
 
+const LOCAL_CHAINS = /^ethereum\/(?:demo|dev)\//
+
+/** Symbols of native currencies: as configured, or as the chain is known. */
+export const createCurrencies =
+  (networks: readonly Pick<NetworkConfig, 'network' | 'currency'>[]) =>
+  (name: string): string =>
+    networks.find(it => it.network === name)?.currency ??
+    usualCurrency(name) ??
+    (LOCAL_CHAINS.test(name) ? 'ETH' : 'coins')
+
 /** Networks, and lists of several, that are kept. */
 const MOST_DEFAULTS = 1_000
 

@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { createCurrencies } from '../config/chains.ts'
 import type { ServerStatus } from '../ingest/status/status.ts'
 import { lazy } from '../lib/caches.ts'
 import type { Log } from '../lib/log.ts'
@@ -19,6 +20,7 @@ import { type DefaultParameters, dispatch } from './es/dispatch.ts'
 import { ENDPOINTS } from './es/index.ts'
 import { GAS_ROUTES } from './gas-price.ts'
 import { MANAGEMENT_ROUTES, type Management } from './manage/routes.ts'
+import { agentRoute } from './mcp.ts'
 import { metrics, type ServedMetrics } from './metrics.ts'
 import { apiPage, DESCRIPTION_ROUTES } from './openapi/page.ts'
 import { createRequestQuotas, type RequestQuotas } from './rate-limits.ts'
@@ -46,6 +48,8 @@ export interface AppServices {
   defaultNetwork?: string | undefined
   /** URL parameters that searches of a network have by default. */
   defaultParameters?: DefaultParameters | undefined
+  /** Symbol of a network's native currency. */
+  currencyOf?(network: string): string
 }
 
 /**
@@ -66,6 +70,7 @@ export const createApp = ({
   rates = createRequestQuotas(limits),
   defaultNetwork,
   defaultParameters = () => [],
+  currencyOf = createCurrencies([]),
 }: AppServices): { app: Hono<Env>; direct: Direct } => {
   const paths = createShortPaths({ networks: () => service.networks(), defaultNetwork })
   const app = new Hono<Env>({ getPath: request => paths.complete(routePath(request)) })
@@ -130,6 +135,8 @@ export const createApp = ({
     app.use('/alerting/*', needs(door, 'rules'))
     addRoutes(RULE_ROUTES, { ...alerting, limits, log, gate: createGate(limits) })
   }
+
+  addRoutes([agentRoute], { fetch: app.fetch, currencyOf, rules: alerting?.rules, limits, log })
 
   return { app, direct: createDirect({ search: service, door, bodies, limits, log, defaultParameters }) }
 }

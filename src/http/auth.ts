@@ -86,7 +86,7 @@ export const createDoor = ({ accounts, rates }: DoorOptions): Door => ({
 export const authenticate =
   (door: Door): MiddlewareHandler<Env> =>
   async (c, next) => {
-    c.set('account', door.enter(c))
+    c.set('account', c.env?.within?.caller ?? door.enter(c))
     await next()
   }
 

@@ -190,7 +190,8 @@ export const NO_PROXIES: Proxies = createProxies([], 'x-forwarded-for')
 export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE'
-const ALLOWED_HEADERS = 'authorization, content-type, accept, if-match, if-none-match, x-request-id, x-opaque-id'
+const ALLOWED_HEADERS =
+  'authorization, content-type, accept, if-match, if-none-match, x-request-id, x-opaque-id, mcp-protocol-version, mcp-method, mcp-name'
 const EXPOSED_HEADERS =
   'x-request-id, ratelimit, ratelimit-policy, retry-after, etag, location, www-authenticate, x-elastic-product'
 /** Seconds for which browsers cache a preflight. */

@@ -6,8 +6,14 @@ import type { RequestOrigin } from './connections.ts'
 
 export interface Env {
   /** Node's request and response; absent, even as `env`, when the app runs without a socket. */
-  Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse }
+  Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse; within?: InnerCall }
   Variables: { account: Caller; held: HeldBytes }
+}
+
+/** The authenticated caller of a request that this process makes to itself. */
+export interface InnerCall {
+  caller: Caller
+  address?: string | undefined
 }
 
 export interface HeldBytes {
@@ -69,8 +75,8 @@ export const askedBy = (c: RequestContext) => ({ account: c.get('account').id, s
 
 export const actorOf = (c: RequestContext): Actor => {
   const caller: Caller | undefined = c.get('account')
-  const incoming = c.env?.incoming
-  const address = incoming && (requestFacts(incoming).address ?? incoming.socket.remoteAddress)
+  const { incoming, within } = c.env ?? {}
+  const address = incoming ? (requestFacts(incoming).address ?? incoming.socket.remoteAddress) : within?.address
   return { account: caller?.id, token: caller?.token, address }
 }
 

@@ -8,6 +8,7 @@ import { infoRoute } from './es/cluster.ts'
 import { endpointOperations } from './es/index.ts'
 import { GAS_ROUTES } from './gas-price.ts'
 import { MANAGEMENT_ROUTES } from './manage/routes.ts'
+import { agentRoute } from './mcp.ts'
 import { metrics } from './metrics.ts'
 import { sourceSchemas } from './openapi/documents.ts'
 import { DESCRIPTION_ROUTES } from './openapi/page.ts'
@@ -76,6 +77,7 @@ export const describeApi = (has: Has): OpenApi => {
     ...(has.rules ? RULE_ROUTES : []),
     ...(has.management ? MANAGEMENT_ROUTES : []),
     ...GAS_ROUTES,
+    agentRoute,
     ...endpointOperations(),
   ]
   const paths: OpenApi['paths'] = {}

@@ -19,7 +19,7 @@ export const PAGES_OF_USERS: ReadonlyMap<string, string> = new Map(
       ...['alerts', 'search-examples', 'search', 'fields', 'compatibility', 'grafana', 'cookbook', 'rules-in-git'],
       ...['install', 'indexing', 'nodes', 'importing', 'scopes', 'usdc-alerts', 'chains', 'networks', 'dev'],
       ...['decoding', 'accounts', 'commands', 'settings', 'opensearch', 'handbook', 'troubleshooting', 'management'],
-      ...['threats', 'speed', 'internals', 'api', 'console', 'export'],
+      ...['threats', 'speed', 'internals', 'api', 'console', 'export', 'mcp'],
     ].map(name => `docs/${name}.md`),
   ].map(path => [path, page(path)]),
 )
