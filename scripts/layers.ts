@@ -315,6 +315,7 @@ export const ROOMS: Record<string, Room> = {
       cli: 'Arguments, help, completion, what is printed',
       'cli/commands': 'One file for each group of commands',
       manage: 'ABIs and storage over HTTP',
+      openzeppelin: 'Rules from the configuration of an OpenZeppelin Monitor',
     },
     may: [
       'limits',

@@ -28,6 +28,7 @@ import {
   verifyCommand,
 } from './maintenance.ts'
 import { rulesApplyCommand, rulesCheckCommand, rulesCreateCommand, rulesSimulateCommand } from './rule-files.ts'
+import { rulesImportCommand } from './rule-import.ts'
 import {
   rulesDeleteCommand,
   rulesDeliveriesCommand,
@@ -101,6 +102,7 @@ export const COMMANDS = [
   rulesDeliveriesCommand,
   rulesRedeliverCommand,
   rulesSecretCommand,
+  rulesImportCommand,
   listsListCommand,
   listsPutCommand,
   listsAddCommand,
