@@ -18,6 +18,7 @@ import { count, fixed, megabytes, showTimes, type Times, timesOf } from '../lib/
 import { type AlertsMeasured, measureAlerts } from './alerts.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
 import { type Row, row, showRows } from './report.ts'
+import { measureWindows, type WindowsMeasured } from './windows.ts'
 
 const USAGE = `Measures how fast rules are matched, and told of, with made-up blocks shaped like Ethereum's (150 transactions, 300 logs).
 
@@ -367,6 +368,14 @@ const rowsOfCount = (
   ]
 }
 
+const rowsOfWindows = ({ rules, keys, matches, gather, store }: WindowsMeasured): Row[] => {
+  const name = `${count(matches)} matches of a block in windows of ${rules} rules, ${count(keys)} keys each`
+  return [
+    row(`${name}: stored`, showTimes(store), { target: 'p50 < 20 ms', ok: store.p50 < 20 }),
+    row(`${name}: gathered`, showTimes(gather)),
+  ]
+}
+
 const rowsOfAlerts = ({ latency, rules, perSecond, delivered }: AlertsMeasured): Row[] => [
   row(
     `a block received to its webhooks, ${count(rules)} rules`,
@@ -402,9 +411,16 @@ export const main = async (args: string[]): Promise<string> => {
   const alerts = values['no-server']
     ? undefined
     : await measureAlerts({ program: PROGRAM, seed, quiet: 1_000, blocks: Math.min(blocks, 100) })
-  if (values.json) return JSON.stringify({ ...results, alerts }, undefined, 2)
-  return showRows([...rowsOfRules(results), ...(alerts ? rowsOfAlerts(alerts) : [])])
+  const windows = WINDOWS.map(size => measureWindows(size, Math.min(blocks, 40)))
+  if (values.json) return JSON.stringify({ ...results, windows, alerts }, undefined, 2)
+  return showRows([...rowsOfRules(results), ...windows.flatMap(rowsOfWindows), ...(alerts ? rowsOfAlerts(alerts) : [])])
 }
+
+const WINDOWS = [
+  { rules: 200, keys: 5, matches: 100_000 },
+  { rules: 1, keys: 1_000, matches: 100_000 },
+  { rules: 200, keys: 50, matches: 100_000 },
+]
 
 const PROGRAM = fileURLToPath(new URL('../../dist/chainsieve.mjs', import.meta.url))
 

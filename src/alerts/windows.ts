@@ -257,8 +257,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
         const known = states.get(one.rule)
         if (known && known.revision !== one.revision) clear(one.rule)
       }
-      running.clear()
-      for (const rule of notes.keys()) if (!rules.has(rule)) notes.delete(rule)
+      for (const known of [running, notes]) for (const rule of known.keys()) if (!rules.has(rule)) known.delete(rule)
     },
     gone(rule: number) {
       rules.delete(rule)

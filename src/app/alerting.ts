@@ -27,7 +27,7 @@ import type { Rules } from '../rules/store.ts'
 import { networkIndex } from '../search/index-names.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
-import { idleReason, networkWarnings, warningsOf } from './advice.ts'
+import { idleReason, networkWarnings, simulationWarnings, warningsOf } from './advice.ts'
 import { simulate } from './simulate.ts'
 import { createOwnAbis } from './stores.ts'
 
@@ -98,7 +98,7 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     async simulate(rule, range, asking) {
       return {
         ...(await simulate(await searchFor(options, asking.account, rule), rule, range, asking)),
-        warnings: warningsOf(rule, config, abis),
+        warnings: simulationWarnings(rule, config, abis),
       }
     },
 

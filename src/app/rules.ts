@@ -28,7 +28,7 @@ import { openRules, type Rules } from '../rules/store.ts'
 import { openSecrets } from '../rules/webhook-secrets.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
-import { idleReason, missingReason, warningsOf } from './advice.ts'
+import { idleReason, missingReason, simulationWarnings, warningsOf } from './advice.ts'
 import { networksOf, openPool } from './compose.ts'
 import { createRuleBook, type RuleBook, type RulePage } from './rule-book.ts'
 import { simulate } from './simulate.ts'
@@ -188,7 +188,7 @@ export const createRulesService = (
         lists,
         signal: shutdown.signal,
       })
-      return { ...found, warnings: warningsOf(rule, config, abis) }
+      return { ...found, warnings: simulationWarnings(rule, config, abis) }
     },
 
     /** Newest first. */

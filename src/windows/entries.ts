@@ -53,7 +53,7 @@ export const createEntries = (measures: readonly Measure[]) => {
       if ('texts' in part) part.texts.add(text)
       else if (number === undefined) continue
       else if ('sum' in part) {
-        addExact(part.sum, number, 1n)
+        addExact(part.sum, number)
         part.sum.values++
         if (!unsigned) part.signed = 1
       } else if (part.bound === undefined || compareExact(number, part.bound) * (kind === 'least' ? -1 : 1) > 0)
@@ -71,7 +71,7 @@ export const createEntries = (measures: readonly Measure[]) => {
       }
       found.count++
       if (found.ids.length < MAX_NAMED) found.ids.push(id())
-      for (const [i, measure] of measures.entries()) gather(found.parts[i]!, measure, valuesOf(i))
+      for (let i = 0; i < measures.length; i++) gather(found.parts[i]!, measures[i]!, valuesOf(i))
     },
     finish: (): Entry[] =>
       [...keys].map(([key, { count, ids, parts }]) => ({ key, count, ids, parts: parts.map(toPart) })),

@@ -7,11 +7,20 @@ export interface Sum {
   values: number
 }
 
-/** Adds `times` × a number. */
-export const addExact = (sum: Sum, { digits, scale }: Exact, times: bigint): void => {
-  if (scale > sum.scale) {
-    sum.digits *= 10n ** BigInt(scale - sum.scale)
-    sum.scale = scale
-  }
-  sum.digits += times * (scale < sum.scale ? digits * 10n ** BigInt(sum.scale - scale) : digits)
+/** Exact, whatever the scales. */
+export const addExact = (sum: Sum, number: Exact): void => {
+  sum.digits += digitsAt(sum, number)
+}
+
+export const subtractExact = (sum: Sum, number: Exact): void => {
+  sum.digits -= digitsAt(sum, number)
+}
+
+/** The digits of a number at the scale of the sum, which is raised to that of the number. */
+const digitsAt = (sum: Sum, { digits, scale }: Exact): bigint => {
+  if (scale === sum.scale) return digits
+  if (scale < sum.scale) return digits * 10n ** BigInt(sum.scale - scale)
+  sum.digits *= 10n ** BigInt(scale - sum.scale)
+  sum.scale = scale
+  return digits
 }

@@ -9,7 +9,7 @@ import {
   type WindowOperator,
   type WindowSpec,
 } from './spec.ts'
-import { addExact, type Sum } from './sums.ts'
+import { addExact, type Sum, subtractExact } from './sums.ts'
 
 export interface WindowBlock {
   number: number
@@ -239,7 +239,7 @@ const addPart = (state: PartState, part: EntryPart, block: number) => {
   }
   const value = exactIn(part as [string, number])
   if (state.kind === 'sum') {
-    addExact(state.sum, value, 1n)
+    addExact(state.sum, value)
     state.sum.values += Number((part as unknown[])[2])
     state.signed += Number((part as unknown[])[3])
     return
@@ -258,7 +258,7 @@ const removePart = (state: PartState, part: EntryPart, block: number) => {
       else state.texts.set(text, left)
     }
   else if (state.kind === 'sum') {
-    addExact(state.sum, exactIn(part as [string, number]), -1n)
+    subtractExact(state.sum, exactIn(part as [string, number]))
     state.sum.values -= Number((part as unknown[])[2])
     state.signed -= Number((part as unknown[])[3])
   } else if (state.queue[0]?.block === block) state.queue.shift()

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import Database from 'better-sqlite3'
 import { createRandom } from '../../scripts/demo/random.ts'
 import { createAlertStore } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { WindowRows, WindowRule } from '../../src/alerts/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { salvageStore } from '../../src/engine/salvage.ts'
 import { exactOf } from '../../src/query/exact.ts'
 import { createEntries, type Entry } from '../../src/windows/entries.ts'
 import { measuresOf, type WindowSpec } from '../../src/windows/spec.ts'
@@ -76,6 +78,7 @@ const setUp = (spec: WindowSpec, more: Partial<WindowRule> = {}) => {
     told: () =>
       outbox.after(0, 1000).map(({ type, alert }) => `${type} ${alert.block} ${Object.values(alert.when!.key)}`),
     all: () => outbox.alerts(1, { size: 1000 }).map(({ alert }) => alert),
+    path: store.path,
     count: (table: string) => store.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
   }
 }
@@ -174,6 +177,21 @@ test('a changed rule begins anew, a deleted one leaves nothing', () => {
   gone.tell([])
   gone.put(chain[1]!, { a: 5 })
   assert.deepEqual([gone.count('rule_rows'), gone.count('episode')], [1, 1])
+})
+
+test('what is salvaged of a store has its windows', () => {
+  const { put, path } = setUp(SUM)
+  const chain = makeChain({ blocks: 3, from: 10 })
+  put(chain[0]!, { a: 1 })
+  put(chain[1]!, { a: 3, b: 1 })
+  salvageStore(path, `${path}-salvage`, [])
+  const db = new Database(`${path}-salvage`, { readonly: true })
+  const counts = ['rule_window', 'rule_rows', 'episode'].map(table =>
+    db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
+  )
+  const windows = db.prepare('SELECT windows FROM alert').pluck().all() as string[]
+  db.close()
+  assert.deepEqual([counts, windows.map(it => (JSON.parse(it) as { matches: number }).matches)], [[1, 2, 1], [2]])
 })
 
 const CASES = Number(process.env.CASES ?? 60)

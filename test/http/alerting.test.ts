@@ -552,7 +552,7 @@ test('the alerts of a rule are listed page by page', async () => {
   assert.deepEqual(
     await alerts('?state=confirm', 400),
     refused(
-      'The URL parameter [state] must be "pending", "confirmed", "withdrawn" or "retracted", not "confirm". Did you mean "confirmed"?',
+      'The URL parameter [state] must be "pending", "confirmed", "withdrawn", "retracted" or "resolved", not "confirm". Did you mean "confirmed"?',
     ),
   )
   assert.deepEqual(

@@ -106,7 +106,7 @@ test('everything that is missing is told at once, in the order of the rule', () 
     'technology: technology must be one part of a network\'s name, such as "ethereum", and is missing.',
     'blockchain: blockchain must be one part of a network\'s name, such as "ethereum", and is missing.',
     'network: network must be one part of a network\'s name, such as "ethereum", and is missing.',
-    'config: config must be an object with "targetType", "targetMap", "alerts" and "notify", and is missing.',
+    'config: config must be an object with "targetType", "targetMap", "alerts", "when" and "notify", and is missing.',
   )
   refused(
     rule({ config: {} }),
@@ -167,12 +167,12 @@ test('the properties of a rule have their types', () => {
 test('config has what it has and nothing else', () => {
   refused(
     rule({ config: config({ targetmap: [], version: 1 }) }),
-    'config.targetmap: "targetmap" is not a property of the config, which has "targetType", "targetMap", "alerts" and "notify". Did you mean "targetMap"?',
-    'config.version: "version" is not a property of the config, which has "targetType", "targetMap", "alerts" and "notify".',
+    'config.targetmap: "targetmap" is not a property of the config, which has "targetType", "targetMap", "alerts", "when" and "notify". Did you mean "targetMap"?',
+    'config.version: "version" is not a property of the config, which has "targetType", "targetMap", "alerts", "when" and "notify".',
   )
   refused(
     rule({ config: JSON.parse('{"__proto__": {"targetType": "Event"}, "targetType": "Event"}') }),
-    'config.__proto__: "__proto__" is not a property of the config, which has "targetType", "targetMap", "alerts" and "notify".',
+    'config.__proto__: "__proto__" is not a property of the config, which has "targetType", "targetMap", "alerts", "when" and "notify".',
     'config.targetMap: targetMap must be a list of 1 to 10 conditions, and is missing.',
     'config.alerts: alerts must be a list of 1 to 10 alerts, and is missing.',
   )
@@ -715,10 +715,10 @@ test('what a rule says about its messages is checked', () => {
   accepted(withNotify({}))
   accepted(withNotify({ quiet: { by: ['args.to', 'address'], blocks: 50 } }))
   accepted(withNotify({ quiet: { seconds: 2_592_000 } }))
-  refused(withNotify(5), 'config.notify: notify must be an object with "quiet" and "group", not 5.')
+  refused(withNotify(5), 'config.notify: notify must be an object with "quiet", "group" and "resolved", not 5.')
   refused(
     withNotify({ quite: {} }),
-    'config.notify.quite: "quite" is not a property of notify, which has "quiet" and "group". Did you mean "quiet"?',
+    'config.notify.quite: "quite" is not a property of notify, which has "quiet", "group" and "resolved". Did you mean "quiet"?',
   )
   const which = 'quiet must have either "blocks" or "seconds": how long nothing is told after an alert.'
   refused(withNotify({ quiet: {} }), `config.notify.quiet: ${which}`)

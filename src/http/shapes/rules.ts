@@ -138,7 +138,7 @@ export const simulationRange = strict(blockRange)
 /** Start of each, and its number of matches. */
 const buckets = arrayOf(strict({ from: timestamp, count: int }))
 const simulation = strict({
-  total: described('How often the rule would have fired.', int),
+  total: described('How often the rule would have fired; of a rule with `when`, its matches.', int),
   complete: described('Whether all blocks of the range are stored.', flag),
   ...{ holes: ranges, fromBlock: int, toBlock: int, hits: arrayOf(anyRecord) },
   series: may(

@@ -456,11 +456,12 @@ const formatSimulated = (
   rule: RuleInput,
   { total, fromBlock, toBlock, holes, hits, warnings = [] }: RuleSimulation,
 ): string => {
-  const { name, technology, blockchain, network } = rule
+  const { name, technology, blockchain, network, config } = rule
+  const happened = config.when ? `matches ${counted(total, 'document')}` : `would have fired ${counted(total, 'time')}`
   const blocks = fromBlock === toBlock ? `block ${fromBlock}` : `blocks ${fromBlock}-${toBlock}`
   const stored = holes.length === 0 ? blocks : `what is stored of ${blocks}`
   return [
-    `${formatText(name)} would have fired ${counted(total, 'time')} in ${stored} of ${technology}/${blockchain}/${network}.`,
+    `${formatText(name)} ${happened} in ${stored} of ${technology}/${blockchain}/${network}.`,
     ...(holes.length === 0 ? [] : [`Not stored, and not looked at: ${formatRanges(holes)}`]),
     ...warnings.map(warning => `Warning: ${formatText(warning, 2_000)}`),
     ...(hits.length === 0 ? [] : [formatTable(['BLOCK', 'ID', 'WHAT'], (hits as SimulatedHit[]).map(formatHit))]),

@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAlertStore } from '../../src/alerts/alert-store.ts'
+import type { WindowRows, WindowRule } from '../../src/alerts/windows.ts'
+import { openForWriting } from '../../src/engine/open.ts'
+import { exactOf } from '../../src/query/exact.ts'
+import { createEntries } from '../../src/windows/entries.ts'
+import { measuresOf, type WindowSpec } from '../../src/windows/spec.ts'
+import { type Times, timesOf } from '../lib/table.ts'
+
+export interface WindowsMeasured {
+  rules: number
+  keys: number
+  matches: number
+  /** Gathering the matches of a block by key, in milliseconds. */
+  gather: Times
+  /** Windows, verdicts and rows of a block in the store, in its transaction, in milliseconds. */
+  store: Times
+}
+
+const SPEC: WindowSpec = {
+  by: ['args.to'],
+  within: { blocks: 20 },
+  conditions: [
+    { aggregate: 'Sum', name: 'args.value', operator: 'Greater', value: '1e30' },
+    { aggregate: 'Count', operator: 'Greater', value: '1000000' },
+  ],
+}
+
+const FIRST = 1_000
+
+/** Blocks in which so many rules have so many matches together, each among its keys in turn. */
+export const measureWindows = (
+  { rules, keys, matches }: Pick<WindowsMeasured, 'rules' | 'keys' | 'matches'>,
+  blocks: number,
+): WindowsMeasured => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-windows-'))
+  const db = openForWriting(join(folder, 'network.sqlite'))
+  try {
+    const alerts = createAlertStore(db)
+    const each = matches / rules
+    const all = Array.from(
+      { length: rules },
+      (_, rule): WindowRule => ({
+        ...{ rule, revision: 1, start: FIRST, spec: SPEC, targetType: 'Event', confirmations: 0 },
+        ...{ notifyPending: false, notifyResolved: false, limits: { keys: 100_000, rows: 1_000_000 } },
+      }),
+    )
+    db.transaction(() => alerts.stored({ hits: [], windows: all }))()
+    const insertBlock = db.prepare(
+      "INSERT INTO block (number, hash, time, hashes, ends, record) VALUES (?, ?, ?, x'', x'', x'')",
+    )
+    const gather: number[] = []
+    const store: number[] = []
+    for (let number = FIRST; number < FIRST + blocks; number++) {
+      const hash = Buffer.alloc(32, number)
+      const began = performance.now()
+      const found = all.map(({ rule, revision }) => {
+        const entries = createEntries(measuresOf(SPEC))
+        for (let i = 0; i < each; i++) {
+          const value = { text: '', number: exactOf(BigInt(i) * 10n ** 18n), unsigned: true }
+          entries.add(
+            `["${(i % keys).toString(16).padStart(40, '0')}"]`,
+            () => `0x${i}`,
+            () => [value],
+          )
+        }
+        const gathered = entries.finish()
+        return { rule, revision, entries: gathered, lasts: gathered.map(() => 0) }
+      })
+      gather.push(performance.now() - began)
+      const own = { _id: 'block', _type: 'block' as const, source: '{}' }
+      const shown = `0x${hash.toString('hex')}`
+      const rows: WindowRows = {
+        ...{ number, time: number * 12, hash: shown, receivedAt: 0, own, sources: [own], rules: found },
+      }
+      db.transaction(() => {
+        insertBlock.run(number, hash, number * 12)
+        const at = performance.now()
+        alerts.stored({ hits: [], blocks: [rows] })
+        store.push(performance.now() - at)
+      })()
+    }
+    return { rules, keys, matches, gather: timesOf(gather), store: timesOf(store) }
+  } finally {
+    db.close()
+    rmSync(folder, { recursive: true })
+  }
+}
