@@ -195,6 +195,7 @@ export const ROOMS: Record<string, Room> = {
     folders: {
       notify: 'What a rule says about its messages; values of documents',
       windows: 'Windows of rules: checks, and what they take of matches',
+      state: 'What rules read of accounts and contracts at a block',
       silences: 'Times in which alerts are not sent',
     },
     sql: 'its own tables beside the accounts',

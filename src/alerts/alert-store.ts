@@ -31,8 +31,14 @@ export interface Scan {
   start: number
   /** First block that is still to be looked at; above `last`: none is. */
   next: number
+  /** `OF_STATE`: the rule reads state from `next` on, and no history is searched for it. */
   last: number
+  /** The block that was read last: if the chain has left it, `next` is not stored. */
+  read?: { block: number; hash: string }
 }
+
+/** `last` in the scan of a rule that reads state. */
+export const OF_STATE = -2
 
 /** To be called within the transaction that writes or removes the blocks: then no alert is lost. */
 export type AlertStore = ReturnType<typeof createAlertStore>
@@ -68,6 +74,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
   const tell = db.prepare('INSERT INTO outbox (alert, type) VALUES (?, ?)')
   const saveScan = db.prepare('INSERT OR REPLACE INTO rule (id, start, next, last) VALUES (?, ?, ?, ?)')
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
+  const readAgain = db.prepare<[number, number, number]>('UPDATE rule SET next = ? WHERE last = ? AND next > ?')
   const blocks = createBlocks(db)
   const newest = newestBlock(db)
   const quiet = createQuietTimes(db)
@@ -163,7 +170,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
         windows.gone(rule)
       }
       if (spans) windows.set(spans)
-      for (const { rule, start, next, last } of scans) saveScan.run(rule, start, next, last)
+      for (const { rule, start, next, last, read } of scans)
+        if (!read || blocks.hash(read.block) === read.hash) saveScan.run(rule, start, next, last)
       if (hits.length > 0) {
         const chain = blocks.chainId() ?? null
         for (const hit of hits) add(hit, chain, at)
@@ -178,6 +186,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       const at = now()
       marks.lost(to)
       quiet.drop(to)
+      readAgain.run(to + 1, OF_STATE, to + 1)
       for (const alert of above.all(to)) {
         if (STATES[alert.state] === 'pending') withdraw(alert, at)
         else {

@@ -19,7 +19,7 @@ export interface RuleMatch {
   notifyPending: boolean
   block: number
   blockHash: string
-  entity: { _id: string; _type: Kind }
+  entity: { _id: string; _type: Kind | 'state' }
   /** JSON text of the entity's whole `_source`. */
   source: string
   /** Epoch milliseconds at which the block was received. */
@@ -104,7 +104,7 @@ export const toAlert = (row: AlertRow): StoredAlert => ({
   confirmations: fromStored(row.confirmations),
   block: row.block,
   blockHash: `0x${row.block_hash.toString('hex')}`,
-  entity: { _id: row.document, _type: row.kind as Kind },
+  entity: { _id: row.document, _type: row.kind as Kind | 'state' },
   source: row.source,
   receivedAt: row.received_at,
   state: STATES[row.state]!,

@@ -70,6 +70,8 @@ const scopeWarningsOf = (input: RuleInput, { network, scoping, from }: Scoped): 
   if (!scoping) return []
   const where = scoping.whole && from && 'block' in from ? ` below block ${from.block}` : ''
   const { scopes } = scoping
+  if (input.config.targetType === 'State')
+    return [`${network} is indexed for certain contracts only${where}: no state is read at its blocks.`]
   if (scopes.some(({ addresses, topics, factory }) => addresses.length + topics.length === 0 && !factory)) return []
   const named = new Set(
     JSON.stringify(input.config.targetMap)

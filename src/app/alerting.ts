@@ -330,6 +330,9 @@ const searchFor = async ({ networks, pool, rules }: AlertingOptions, account: nu
   lists: await loadLists(rules.lists, account, config),
 })
 
+const NOT_STORED =
+  'A State rule reads a node at new blocks, and nothing of that is stored: it has no document to test it with.'
+
 /** The alert for a stored document: by id, or the newest match of the rule. */
 export const alertFor = async (
   options: Pick<AlertingOptions, 'networks' | 'pool'> & { lists: FindList },
@@ -338,6 +341,7 @@ export const alertFor = async (
   signal: AbortSignal,
 ): Promise<{ network: string; alert: StoredAlert }> => {
   const { input } = rule
+  if (input.config.targetType === 'State') throw refuse('illegal_argument_exception', NOT_STORED)
   const kind = TARGET_KINDS[input.config.targetType]
   const among = options.networks().filter(network => covers(rule.network, network))
   const hit =

@@ -32,6 +32,11 @@ export const simulate = async (
   range: SimulatedRange,
   asking: Pick<NetworkCaller, 'account' | 'signal'>,
 ): Promise<RuleSimulation> => {
+  if (rule.config.targetType === 'State')
+    throw refuse(
+      'illegal_argument_exception',
+      'A State rule cannot be simulated: it reads a node at new blocks, and what accounts had at stored blocks only an archive node tells. Create it, and see its alerts.',
+    )
   const named = networkOf(rule)
   const among = networks().filter(network => covers(named, network))
   if (among.length === 0)

@@ -17,7 +17,15 @@ import { createEndpoint, type Endpoint } from './rpc/endpoint.ts'
 import { createRpcMetrics } from './rpc/node-health.ts'
 import { createRpc, LACKS_METHOD, type Rpc } from './rpc/rpc.ts'
 import { announces, NODE_PROTOCOLS, parseNodeUrl } from './rpc/transport.ts'
-import type { BlockRef, ChainEvent, ChainSource, FinalityBlocks, FollowOptions, StateQuestion } from './source.ts'
+import type {
+  BlockRef,
+  ChainEvent,
+  ChainSource,
+  FinalityBlocks,
+  FollowOptions,
+  ReadAnswer,
+  StateQuestion,
+} from './source.ts'
 import { createTransactionSource } from './transactions/transaction-source.ts'
 
 export interface RpcSourceOptions {
@@ -174,6 +182,18 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
         signal,
       ),
     state: (questions, signal) => askState(questions.map(toMessage), toHex, signal),
+    stateAt: (blockHash, questions, signal) => {
+      const at = { blockHash, requireCanonical: true }
+      return askState(
+        questions.map(it =>
+          'balanceOf' in it
+            ? { method: 'eth_getBalance', params: [it.balanceOf, at] }
+            : { method: 'eth_call', params: [{ to: it.to, data: it.data }, at] },
+        ),
+        toReadAnswer,
+        signal,
+      )
+    },
     tracing: () => (traces ? rpc.tracing() : { method: null, why: 'traces are turned off for this network' }),
     waitsForBudget() {
       const [all, ofHead] = [rpc.waitsForBudget(), headBudget.waits()]
@@ -196,6 +216,14 @@ const toCallResult = (answer: Answer, method: string): string | null => {
   if (answer.error !== undefined && (answer.error.code === ANSWER_TOO_LARGE || isRevert(answer.error))) return null
   return toHex(answer, method)
 }
+
+const toReadAnswer = (answer: Answer, method: string): ReadAnswer => {
+  if (method !== 'eth_call' || answer.error === undefined || !isRevert(answer.error))
+    return { hex: toHex(answer, method) }
+  return { error: answer.error.message.slice(0, MAX_REASON).toWellFormed() }
+}
+/** Characters; contracts choose their reasons. */
+const MAX_REASON = 256
 
 const toHex = (answer: Answer, method: string): string => {
   if (answer.error !== undefined && isMissingMethod(answer.error))

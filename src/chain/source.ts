@@ -78,6 +78,10 @@ export interface BudgetWait {
   until: string
 }
 
+/** A balance, or a call, of which a failure by the contract is an answer, too. */
+export type ReadQuestion = { balanceOf: string } | { to: string; data: string }
+export type ReadAnswer = { hex: string } | { error: string }
+
 export type StateQuestion = { codeOf: string } | { storageOf: string; slot: string }
 
 /** A source of blocks. All methods reject with the signal's reason on abort. */
@@ -92,6 +96,8 @@ export interface ChainSource {
   /** `eth_call` at the head; null if it reverts. Gives up after a while with `retry`. */
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
   state?(questions: readonly StateQuestion[], signal: AbortSignal): Promise<string[]>
+  /** The state after the block of that hash, only while it is in the chain (EIP-1898). */
+  stateAt?(blockHash: string, questions: readonly ReadQuestion[], signal: AbortSignal): Promise<ReadAnswer[]>
   /** Whether blocks have traces; undefined until nodes were probed. May change. */
   tracing?(): Tracing | undefined
   scoped?: ScopedSource

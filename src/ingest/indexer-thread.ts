@@ -25,7 +25,15 @@ import { createJobState, type JobState, runChanges, type Work } from './job-cont
 import { indexRange, keepFollowing } from './jobs/follow-head.ts'
 import { importFiles } from './jobs/import.ts'
 import { narrowAsAsked } from './jobs/narrow.ts'
-import { forgetAsAsked, watchAbis, watchForgetting, watchNarrowing, watchRestore, watchRules } from './jobs/watch.ts'
+import {
+  forgetAsAsked,
+  watchAbis,
+  watchForgetting,
+  watchNarrowing,
+  watchRestore,
+  watchRules,
+  watchState,
+} from './jobs/watch.ts'
 import type { FillingReport, FromIndexer, IndexerData, Report, ToIndexer, ToWriter, WaitReason } from './messages.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
 import type { RemoteStore, ShippingReport } from './remote.ts'
@@ -147,7 +155,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
         watchNarrowing,
         watchForgetting,
         watchRestore,
-        ...(source ? [watchFinality] : []),
+        ...(source ? [watchFinality, watchState] : []),
       ])
         attend(work).catch(error => failing.abort(error))
     await runJob(work)

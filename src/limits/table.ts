@@ -348,6 +348,12 @@ export const LIMITS = {
     ['an account', 'silences that are not over'],
     'Remove some, or name several rules in one.',
   ),
+  ruleReadings: countLimit(
+    100,
+    INVALID,
+    ['a rule', 'balances to read'],
+    'Spread the addresses over several rules, with more blocks between their readings.',
+  ),
   ruleMatches: countLimit(
     2_000,
     INVALID,

@@ -6,7 +6,7 @@ import type { AbiParam } from '../decode/types.ts'
 import { isRecord } from '../lib/arrays.ts'
 import { readAsset, readTextAsset } from '../lib/runtime.ts'
 import type { Kind } from '../mapping/index.ts'
-import { type RuleConfig, TARGET_KINDS } from './rule.ts'
+import { kindOfTarget, type RuleConfig } from './rule.ts'
 
 export type OwnAbis = () => readonly Pick<OwnAbi, 'events' | 'functions'>[]
 
@@ -19,7 +19,7 @@ const MAX_FUNCTIONS = 500
 
 /** Finds argument types lazily, by the events or methods that the rule's conditions name. */
 export const argumentTypesOf = (config: Pick<RuleConfig, 'targetType' | 'targetMap'>, own: OwnAbis): TypesAt => {
-  const kind = TARGET_KINDS[config.targetType]
+  const kind = kindOfTarget(config.targetType)
   let declared: (readonly AbiParam[])[] | undefined
   return steps => {
     if (!declared) {

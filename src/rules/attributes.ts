@@ -2,7 +2,8 @@ import { didYouMean } from '../lib/name-matching.ts'
 import { fieldsOf, KINDS, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
 import { isAttribute } from '../query/compare.ts'
 import { shortenText } from '../query/json.ts'
-import { TARGET_KINDS, type TargetType } from './rule.ts'
+import { kindOfTarget, type TargetType } from './rule.ts'
+import { STATE_FIELD_NAMES, stateAttributeFault } from './state/fields.ts'
 
 /**
  * Path into a document of a condition's name and those of the `Inspect`s around it. The outermost
@@ -57,7 +58,8 @@ export const attributesOf = (kind: Kind): readonly string[] => ATTRIBUTES.get(ki
 
 /** Describes the fault in a condition's names, if any, in one or two sentences. */
 export const checkAttribute = (targetType: TargetType, names: readonly string[]): string | undefined => {
-  const kind = TARGET_KINDS[targetType]
+  if (targetType === 'State') return stateAttributeFault(names)
+  const kind = kindOfTarget(targetType)
   const found = findAttribute(kind, names)
   if (found.known) return undefined
   return `${MAPPING[kind].name} has no attribute "${shortenText(attributeSteps(kind, names).join('.'))}" to compare.${found.remedy}`
@@ -65,7 +67,11 @@ export const checkAttribute = (targetType: TargetType, names: readonly string[])
 
 /** Describes the fault in the name of an outermost `Inspect`, if any. */
 export const checkOutermost = (targetType: TargetType, name: string): string | undefined => {
-  const kind = TARGET_KINDS[targetType]
+  if (targetType === 'State')
+    return STATE_FIELD_NAMES.includes(name.split('.')[0]!)
+      ? undefined
+      : `A reading has nothing named "${shortenText(name)}" to inspect.${didYouMean(shortenText(name), STATE_FIELD_NAMES)}`
+  const kind = kindOfTarget(targetType)
   if (leadsToAttribute(kind, name)) return undefined
   return `${MAPPING[kind].name} has nothing named "${shortenText(name)}" to inspect.${didYouMean(shortenText(name), attributesOf(kind))}`
 }

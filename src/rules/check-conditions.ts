@@ -40,7 +40,10 @@ export const checkConditions = (
   // A list that is too long is not looked through.
   if (over.length > 0) return
   const targets = [...checkList(place, { of: 'conditions', min: 1, max: 10 })]
-  const typesAt = target && argumentTypesOf({ targetType: target, targetMap: place.value as RuleCondition[] }, abis)
+  const typesAt =
+    target === undefined || target === 'State'
+      ? undefined
+      : argumentTypesOf({ targetType: target, targetMap: place.value as RuleCondition[] }, abis)
   for (const it of targets)
     checkCondition(it, 1, { target, steps: [], scaled: false, logic: [], limits, isKept, hasList, typesAt })
   checkDistinct(targets)
@@ -80,7 +83,7 @@ const CONDITION_MEMBERS = ['name', 'operator', 'value', 'operatorParameters'] as
 const SECOND_LEVEL_MEMBERS = ['name', 'operator', 'value', 'useScaledValue', 'operatorParameters'] as const
 const COMPARING_OPERATORS = RULE_OPERATORS.filter(it => it !== 'Inspect')
 const WITH_LIST: readonly (RuleOperator | undefined)[] = ['Equals any', 'Equals any (ignore case)']
-const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method']
+const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method', 'State']
 
 const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionContext) => {
   const { target, steps, logic } = around
@@ -235,9 +238,10 @@ const MAX_UTF8_BYTES = 3
 
 const scaledAt = (place: InputPlace, { target, steps }: ConditionContext): boolean => {
   if (place.value === undefined || checkBoolean(place) !== true) return false
-  if ((target !== undefined && !WITH_ARGS.includes(target)) || (steps.length > 0 && steps[0] !== 'args'))
+  const list = target === 'State' ? 'result' : 'args'
+  if ((target !== undefined && !WITH_ARGS.includes(target)) || (steps.length > 0 && steps[0] !== list))
     place.fault(
-      `useScaledValue can be true only for arguments, which are the "args" of ${quotedList(WITH_ARGS)}: leave it out.`,
+      `useScaledValue can be true only for arguments, which are the "${list}" of ${target === 'State' ? '"State"' : quotedList(WITH_ARGS.slice(0, 3))}: leave it out.`,
     )
   return true
 }

@@ -5,8 +5,9 @@ import { attributesOf, leadsToAttribute } from './attributes.ts'
 import { WITHOUT_BODY } from './channels.ts'
 import { MESSAGE_NAMES, MESSAGE_TOKEN, tokenPath, URL_TOKEN } from './check-alerts.ts'
 import { quotedList } from './input.ts'
-import { type PayloadItem, type RuleCondition, type RuleInput, TARGET_KINDS, type WrittenAction } from './rule.ts'
+import { kindOfTarget, type PayloadItem, type RuleCondition, type RuleInput, type WrittenAction } from './rule.ts'
 import { OWN_PROPERTIES } from './schema.ts'
+import { STATE_FIELD_NAMES } from './state/fields.ts'
 
 const MAX_INEFFECTIVE = 20
 
@@ -71,15 +72,23 @@ const ineffectiveParts = (rule: RuleInput, action: WrittenAction, path: string):
   return [...warnings, ...names.missing]
 }
 
+/** Parts of a reading that no condition compares. */
+const MORE_OF_STATE: ReadonlySet<string> = new Set(['args', 'datetime'])
+
 /** Collects names that the rule's entities never have. */
 const namesWithout = ({ config: { targetType } }: RuleInput, path: string) => {
-  const kind = TARGET_KINDS[targetType]
+  const kind = targetType === 'State' ? undefined : kindOfTarget(targetType)
   const missing: string[] = []
   const look = (name: string, where: string): boolean => {
-    if (leadsToAttribute(kind, name)) return true
+    if (
+      kind === undefined
+        ? STATE_FIELD_NAMES.includes(name.split('.')[0]!) || MORE_OF_STATE.has(name)
+        : leadsToAttribute(kind, name)
+    )
+      return true
     if (missing.length < MAX_INEFFECTIVE)
       missing.push(
-        `${MAPPING[kind].name} has no "${shortenText(name)}", which ${where} names: it will be left out.${didYouMean(shortenText(name), attributesOf(kind))}`,
+        `${kind ? MAPPING[kind].name : 'A reading'} has no "${shortenText(name)}", which ${where} names: it will be left out.${didYouMean(shortenText(name), kind ? attributesOf(kind) : STATE_FIELD_NAMES)}`,
       )
     return false
   }

@@ -5,7 +5,7 @@ import { andNode, notNode, orNode } from '../query/simplify.ts'
 import { createValueList, type ValueList } from '../query/value-list.ts'
 import { attributeSteps } from './attributes.ts'
 import { hintOf } from './prefilter.ts'
-import { isListValue, isLogic, type RuleCondition, type RuleConfig, type RuleOperator, TARGET_KINDS } from './rule.ts'
+import { isListValue, isLogic, kindOfTarget, type RuleCondition, type RuleConfig, type RuleOperator } from './rule.ts'
 
 /** A condition of a rule, or several of which all, one or not one must hold. */
 export type ConditionNode =
@@ -20,7 +20,7 @@ export const NO_LISTS: FindList = name => createValueList(name)
 
 /** All conditions of a rule. Without `lists`, watch lists are empty. */
 export const lowerConditions = ({ targetType, targetMap }: RuleConfig, lists = NO_LISTS): ConditionNode[] => {
-  const kind = TARGET_KINDS[targetType]
+  const kind = kindOfTarget(targetType)
   const conditions = targetMap.flatMap(condition => flattenCondition({ kind, lists }, [], false, condition))
   return targetType === 'Method' ? [...conditions, TOP_LEVEL] : conditions
 }

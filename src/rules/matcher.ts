@@ -5,7 +5,7 @@ import { type BlockEntities, emitterOf, entitiesOf, entityDocument } from './ent
 import { lowerConditions } from './lower.ts'
 import type { GroupMember } from './match-group.ts'
 import { type BlockMatching, createKindMatcher, type KindMatcher } from './match-kind.ts'
-import { type StoredRule, TARGET_KINDS } from './rule.ts'
+import { kindOfTarget, type StoredRule } from './rule.ts'
 import { createGathering, type GatheredRule } from './windows/gather.ts'
 
 export type { BlockEntities } from './entities.ts'
@@ -62,7 +62,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: Matche
     if (member === undefined) return
     members.delete(id)
     starts.remove(member.rule.startBlock!)
-    const kind = TARGET_KINDS[member.rule.input.config.targetType]
+    const kind = kindOfTarget(member.rule.input.config.targetType)
     const matcher = kinds.get(kind)!
     matcher.remove(member, conditionsOf(member.rule))
     if (matcher.size === 0) kinds.delete(kind)
@@ -73,7 +73,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: Matche
     set(rule: StoredRule) {
       remove(rule.id)
       if (!rule.enabled || rule.startBlock === null) return
-      const kind = TARGET_KINDS[rule.input.config.targetType]
+      const kind = kindOfTarget(rule.input.config.targetType)
       const nodes = conditionsOf(rule)
       let matcher = kinds.get(kind)
       if (matcher === undefined) {

@@ -2,6 +2,7 @@ import { isRecord } from '../lib/arrays.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { WindowSpec } from '../windows/spec.ts'
 import { type AlertReceiver, type CHANNEL_ALIASES, type ChannelAlias, channelNamed } from './channels.ts'
+import type { ReadConfig } from './state/call.ts'
 
 /** Kind of entity for each rule target. */
 export const TARGET_KINDS = {
@@ -17,8 +18,16 @@ export const TARGET_KINDS = {
   Block: 'block',
 } as const satisfies Record<string, Kind>
 
-export type TargetType = keyof typeof TARGET_KINDS
-export const TARGET_TYPES = Object.keys(TARGET_KINDS) as readonly TargetType[]
+/** `State`: what a node says of accounts and contracts at a block, which is no document of the store. */
+export type TargetType = keyof typeof TARGET_KINDS | 'State'
+export const DOCUMENT_TARGETS = Object.keys(TARGET_KINDS) as readonly (keyof typeof TARGET_KINDS)[]
+export const TARGET_TYPES: readonly TargetType[] = [...DOCUMENT_TARGETS, 'State']
+
+/** Kind of document that a rule looks at; a caller must not ask this of `State`. */
+export const kindOfTarget = (target: TargetType): Kind => {
+  if (target === 'State') throw new Error('readings of state are no documents of the store')
+  return TARGET_KINDS[target]
+}
 
 export const RULE_OPERATORS = [
   'Greater',
@@ -104,6 +113,8 @@ export interface RuleConfig {
   alerts: WrittenAction[]
   /** Windows over the matches; absent: every match is an alert. */
   when?: WindowSpec
+  /** With `State` only, and always there. */
+  read?: ReadConfig
   notify?: NotifyConfig
 }
 

@@ -21,6 +21,7 @@ import {
 } from './input.ts'
 import { checkNotify } from './notify/check.ts'
 import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
+import { checkState } from './state/check.ts'
 import { checkWhen } from './windows/check.ts'
 
 export type { RuleOptions } from './check-alerts.ts'
@@ -187,22 +188,27 @@ const inexactPath = (value: unknown): (string | number)[] | undefined => {
 }
 
 const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Limits; abis: OwnAbis }) => {
-  if (!checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts', 'when', 'notify'] }))
+  if (
+    !checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts', 'read', 'when', 'notify'] })
+  )
     return
   const target = checkTargetType(place.member('targetType'))
   const conditions = place.member('targetMap')
   const { limits, before, abis, hasList } = options
   const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)
+  const read = place.member('read')
+  if (target === 'State') checkState(read, conditions, limits)
+  else if (read.value !== undefined) read.fault('read goes with the targetType "State": leave it out.')
   checkConditions(conditions, target, { limits, isKept, abis, hasList })
   checkAlerts(place.member('alerts'), options)
   const when = place.member('when')
-  checkOptional(when, it => checkWhen(it, { target, limits }))
+  if (target === 'State' && when.value !== undefined)
+    when.fault('A State rule has no windows yet: leave when out, and compare changed or previous.')
+  else checkOptional(when, it => checkWhen(it, { target, limits }))
   checkOptional(place.member('notify'), it => checkNotify(it, { target, hasWindows: when.value !== undefined }))
 }
 
 const checkTargetType = (place: InputPlace) =>
   place.value === 'Balance'
-    ? void place.fault(
-        '"Balance" is not supported: a rule looks at what blocks have, such as "Transaction", "Trace" or "Event".',
-      )
+    ? void place.fault('"Balance" is not supported: write "State", with the addresses in config.read.balances.')
     : checkOneOf(place, TARGET_TYPES, 'a kind of entity')

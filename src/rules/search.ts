@@ -4,7 +4,7 @@ import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { andNode, rangeNode } from '../query/simplify.ts'
 import { type FindList, lowerConditions, toQuery } from './lower.ts'
-import { type RuleConfig, TARGET_KINDS } from './rule.ts'
+import { kindOfTarget, type RuleConfig } from './rule.ts'
 
 export interface SearchOfRule {
   from: number
@@ -80,7 +80,7 @@ export const searchOf = (
   { from, to, order, size }: SearchOfRule,
   lists?: FindList,
 ): SearchRequest => {
-  const kind = TARGET_KINDS[config.targetType]
+  const kind = kindOfTarget(config.targetType)
   const conditions = lowerConditions(config, lists)
   return {
     parts: [{ kind, query: andNode([blocksBetween(kind, from, to), toQuery(kind, conditions)]) }],

@@ -342,5 +342,6 @@ const matchesSame = (a: StoredRule, b: StoredRule): boolean =>
   a.input.maxConfirmationCount === b.input.maxConfirmationCount &&
   a.input.config.targetType === b.input.config.targetType &&
   isDeepStrictEqual(a.input.config.targetMap, b.input.config.targetMap) &&
+  isDeepStrictEqual(a.input.config.read, b.input.config.read) &&
   isDeepStrictEqual(a.input.config.notify?.quiet, b.input.config.notify?.quiet) &&
   isDeepStrictEqual(a.input.config.when, b.input.config.when)

@@ -13,10 +13,10 @@ import { type AttributeField, findAttributeField, hintOf } from './prefilter.ts'
 import {
   isListValue,
   isLogic,
+  kindOfTarget,
   type RuleCondition,
   type RuleConfig,
   type RuleOperator,
-  TARGET_KINDS,
   type TargetType,
 } from './rule.ts'
 
@@ -35,7 +35,7 @@ export const unsatisfiableTest = (
   operator: Exclude<RuleOperator, 'Inspect'>,
   typesAt: TypesAt,
 ): ((value: string) => Unsatisfiable | undefined) => {
-  const kind = TARGET_KINDS[targetType]
+  const kind = kindOfTarget(targetType)
   const steps = attributeSteps(kind, names)
   const meaning = OPERATOR_MEANINGS[operator]
   if (nestedPaths(kind).includes(steps[0] ?? '')) {
@@ -63,6 +63,8 @@ const MAX_LOOKED_AT = 50
  */
 export const findUnsatisfiable = (config: RuleConfig, own: OwnAbis): string[] => {
   const { targetType, targetMap } = config
+  // Faults of these are refused.
+  if (targetType === 'State') return []
   const typesAt = argumentTypesOf(config, own)
   const found: string[] = []
   for (const { names, operator, value = [] } of comparisonsIn(targetMap, []).slice(0, MAX_LOOKED_AT)) {
@@ -89,7 +91,7 @@ const isDoubtfulComparison = (
   typesAt: TypesAt,
 ): boolean => {
   if (operator.startsWith('Equals') || isNumberText(value)) return false
-  const kind = TARGET_KINDS[targetType]
+  const kind = kindOfTarget(targetType)
   const [list = '', ...steps] = attributeSteps(kind, names)
   if (!nestedPaths(kind).includes(list)) return false
   const types = typesAt(steps)

@@ -18,16 +18,16 @@ import { attributeSteps, attributesOf } from '../../src/rules/attributes.ts'
 import { type Entity, entitiesOf, entityDocument, entityValues } from '../../src/rules/entities.ts'
 import { type BlockEntities, createMatcher } from '../../src/rules/matcher.ts'
 import {
+  DOCUMENT_TARGETS,
   isListValue,
   isLogic,
+  kindOfTarget,
   listsIn,
   RULE_OPERATORS,
   type RuleCondition,
   type RuleConfig,
   type RuleOperator,
   type StoredRule,
-  TARGET_KINDS,
-  TARGET_TYPES,
 } from '../../src/rules/rule.ts'
 import { isOfFewChains } from '../support/chains.ts'
 import { oddBlocks, oddEvents } from '../support/odd.ts'
@@ -346,7 +346,7 @@ const someRules: fc.Arbitrary<Target[]> = fc.oneof(
   fc.constantFrom(...KINDS, 'event' as const).chain(twinsOf),
   fc.constantFrom(...KINDS).chain(kind => fc.array(targetOf(kind), { minLength: 1, maxLength: 25 })),
   fc.constantFrom(...KINDS, 'event' as const, 'event' as const).chain(familyOf),
-  fc.constantFrom(...TARGET_TYPES).map(targetType => [{ targetType, targetMap: [] }]),
+  fc.constantFrom(...DOCUMENT_TARGETS).map(targetType => [{ targetType, targetMap: [] }]),
 )
 
 interface Change {
@@ -396,7 +396,7 @@ const createLoop = () => {
       const { targetType, targetMap } = config
       const top: RuleCondition = { name: 'depth', operator: 'Equals', value: '0' }
       const all = targetType === 'Method' ? [...targetMap, top] : targetMap
-      compiled.set(config, naiveVerdict(TARGET_KINDS[targetType], all, lists.valuesOf))
+      compiled.set(config, naiveVerdict(kindOfTarget(targetType), all, lists.valuesOf))
     }
     return compiled.get(config)!
   }
@@ -413,7 +413,7 @@ const createLoop = () => {
       const decided = document.decoding && { ...document, decoding: { ...document.decoding, decimals: 0 } }
       for (const rule of sorted) {
         if (!rule.enabled || rule.startBlock === null || number < rule.startBlock) continue
-        if (TARGET_KINDS[rule.input.config.targetType] !== entity.kind) continue
+        if (kindOfTarget(rule.input.config.targetType) !== entity.kind) continue
         const verdict = compile(rule)(document, isOpen ? decided : undefined)
         if (verdict) found.push(`${rule.id} ${entity.kind} ${document._id}`)
         else if (verdict === undefined) undecided.add(emitter!)
@@ -777,7 +777,7 @@ describe('names that every object has', () => {
     const matcher = createMatcher()
     let id = 0
     for (const name of names)
-      for (const targetType of TARGET_TYPES)
+      for (const targetType of DOCUMENT_TARGETS)
         for (const way of [[name], ['from', name], ['args', name], ['args', name, name], [`value.${name}`]])
           matcher.set(storedRule(++id, { targetType, targetMap: [conditionAt(way, 'Greater or Equal', '0', false)] }))
     const rules = id

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { MAX_GROUP, MAX_QUIET } from '../../rules/notify/check.ts'
 import { TARGET_TYPES } from '../../rules/rule.ts'
+import { MAX_READ_BLOCKS } from '../../rules/state/check.ts'
 import { AGGREGATES, WINDOW_OPERATORS } from '../../windows/spec.ts'
 import {
   anyRecord,
@@ -56,6 +57,19 @@ const when = strict({
 const ruleConfig = strict({
   targetType: described('What the rule looks at.', choiceOf(TARGET_TYPES)),
   targetMap: described('Conditions, all of which must hold.', arrayOf(refTo('Condition'))),
+  read: may(
+    described(
+      'What a rule with the targetType State reads, at blocks whose number is divisible by `every.blocks`: `balances`, or a `call` of a view function of `address`, given by its declaration.',
+      strict({
+        balances: may(v.pipe(arrayOf(str), v.minLength(1))),
+        address: may(str),
+        call: may(str),
+        args: may(arrayOf(str)),
+        decimals: may(v.pipe(intFrom(0), v.maxValue(77))),
+        every: strict({ blocks: v.pipe(intFrom(1), v.maxValue(MAX_READ_BLOCKS)) }),
+      }),
+    ),
+  ),
   alerts: described('Whom the rule notifies.', arrayOf(refTo('Action'))),
   when: may(described('Windows over the matches; without it, each match is an alert.', when)),
   notify: may(

@@ -181,8 +181,9 @@ const firstHad = async (has: (number: number) => Promise<boolean>, from: number,
 
 const RETRY_JOB_MS = 5_000
 export type Depth = Pick<Extract<IndexJob, { type: 'follow' }>, 'finality' | 'toFinalized'>
-const rollBack = async ({ pipeline, pace, tokens, links, log }: Work, to: number) => {
+const rollBack = async ({ pipeline, ruleWatcher, pace, tokens, links, log }: Work, to: number) => {
   await pipeline.rollback(to)
+  ruleWatcher.rollback(to)
   pace.lost(to)
   for (const known of [tokens, links]) known.forget(positionOf(to + 1, 0))
   log.info('Followed a reorganisation', { keptUpTo: to })

@@ -1,3 +1,4 @@
+import { timeOfBlock } from '../../engine/blocks.ts'
 import { openForReading } from '../../engine/open.ts'
 import { openSearcher } from '../../engine/query/searcher.ts'
 import { ChainsieveError, retry } from '../../lib/errors.ts'
@@ -8,6 +9,7 @@ import type { JobChanges } from '../pipeline.ts'
 import type { RemoteStore } from '../remote.ts'
 import { openForgetRequest, redecodeFolder } from '../requests.ts'
 import { createHistory } from '../rules/history.ts'
+import { createStateReadings } from '../rules/state-readings.ts'
 import { narrowAsAsked } from './narrow.ts'
 import { redecode } from './redecode.ts'
 
@@ -44,6 +46,32 @@ export const watchRules = async (work: Work) => {
     told = generation
     await scanHistory()
   })
+}
+
+/** Reads state for rules as blocks are stored. */
+export const watchState = async (work: Work) => {
+  const { network, pipeline, ruleWatcher, lookups, source, signal } = work
+  const db = openForReading(work.store, nativeBinding())
+  const readState = createStateReadings({
+    network,
+    rules: {
+      ofState: ruleWatcher.ofState,
+      scans: ruleWatcher.scans,
+      listsOf: ruleWatcher.listsOf,
+      trouble: ruleWatcher.stateTrouble,
+    },
+    read: source!.stateAt!,
+    blocks: lookups,
+    timeOf: number => timeOfBlock(db, number),
+    tell: pipeline.tell,
+    clock: systemClock,
+    signal,
+  })
+  try {
+    await repeat(work, RULES_MS, readState)
+  } finally {
+    db.close()
+  }
 }
 
 export const watchAbis = (work: Work) => {

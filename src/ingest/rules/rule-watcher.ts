@@ -11,6 +11,7 @@ import { type BlockMatches, createMatcher } from '../../rules/matcher.ts'
 import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
 import type { Rules } from '../../rules/store.ts'
 import { createRuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
+import { createRuleScans } from './rule-scans.ts'
 
 export type RuleWatcher = ReturnType<typeof createRuleWatcher>
 
@@ -46,19 +47,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const open = new Map<number, number>()
   let fixAt = 0
   const update = createPendingUpdate()
-
-  /** Matches blocks from here on; searches stored ones if the rule wants it. */
-  const register = (rule: StoredRule, held: readonly Range[]) => {
-    const { id, startBlock } = rule
-    if (startBlock === null) return
-    const before = scans.get(id)
-    if (before?.start === startBlock) return
-    // Windows begin with the next block.
-    const last = hasWhen(rule) ? -1 : (held.at(-1)?.to ?? -1)
-    const scan = { rule: id, start: startBlock, next: startBlock, last: Math.max(last, startBlock - 1) }
-    scans.set(id, scan)
-    update.setScan(scan)
-  }
+  const looks = createRuleScans(scans, update.setScan)
 
   /** An unwritable account file delays no block; it is retried. */
   const fixStart = (rule: StoredRule, stored: number) => {
@@ -83,7 +72,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     const fixed = { ...rule, startBlock: Math.max(head ?? -1, stored) + 1 }
     known.set(rule.id, fixed)
     take(fixed)
-    register(fixed, [])
+    looks.begin(fixed, [])
     tellWindows()
     generation++
   }
@@ -93,7 +82,8 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
 
   const take = (rule: StoredRule) => {
     try {
-      matcher.set(rule)
+      if (looks.take(rule)) matcher.remove(rule.id)
+      else matcher.set(rule)
     } catch (error) {
       troubles.noteUnloaded(rule.id, error)
     }
@@ -135,17 +125,18 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     for (const id of removed) {
       troubles.forget(id, known.get(id)?.account)
       pausing = paused.delete(id) || pausing
-      scans.delete(id)
+      looks.remove(id)
       if (known.delete(id)) matcher.remove(id)
       update.setGone(id)
     }
     for (const rule of changed.map(withoutActions).map(toOwn)) {
+      const resumed = rule.enabled && paused.has(rule.id)
       if (rule.enabled ? paused.delete(rule.id) : !paused.has(rule.id) && paused.add(rule.id)) pausing = true
       known.set(rule.id, rule)
       troubles.forget(rule.id, rule.account)
       if (rule.unfit !== undefined) troubles.rules.add(rule.id, rule.unfit)
       take(rule)
-      register(rule, held)
+      looks.begin(rule, held, resumed)
       fixStart(rule, held.at(-1)?.to ?? -1)
     }
     if (pausing || paused.size !== wasPaused) update.setPaused([...paused])
@@ -169,6 +160,9 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     /** Changes for the writer; they must come before or with the first block matched by them. */
     takeUpdate: update.take,
     scans,
+    ofState: looks.ofState,
+    stateTrouble: troubles.setState,
+    rollback: looks.rollback,
     rule: (id: number) => known.get(id),
     /** The watch lists of an account. */
     listsOf:
@@ -260,6 +254,11 @@ const createRuleTroubles = (log: Log, limits: Limits) => {
       for (const { rule, error } of failed) rules.add(rule.id, why, error)
       const tooMany = `Some matches in block ${block} make no alerts. ${overLimit('ruleMatches', limits).message}`
       for (const account of cut) accounts.add(account, tooMany)
+    },
+    /** What is wrong with a rule's readings; undefined: nothing any more. */
+    setState(rule: number, why: string | undefined) {
+      if (why !== undefined) rules.add(rule, why)
+      else if (rules.all.get(rule)?.startsWith('The state of block')) rules.forget(rule)
     },
     noteUnloaded: (rule: number, error: unknown) =>
       rules.add(rule, 'The rule is not matched: it could not be loaded, because of a fault of the server.', error),

@@ -12,6 +12,7 @@ import {
   type InputPlace,
 } from '../input.ts'
 import { type NotifyConfig, TARGET_KINDS, type TargetType } from '../rule.ts'
+import { stateAttributeFault } from '../state/fields.ts'
 
 interface NotifyContext {
   target: TargetType | undefined
@@ -54,8 +55,11 @@ const checkNames = (place: InputPlace, target: TargetType | undefined, others: r
   const names = [...checkList(place, { of: 'names of fields', max: MAX_QUIET_NAMES })]
   for (const it of names) {
     const name = checkFilled(it)
-    if (name !== undefined && others.includes(name)) continue
-    if (name !== undefined && target !== undefined && !leadsToAttribute(TARGET_KINDS[target], name))
+    if (name === undefined || target === undefined || others.includes(name)) continue
+    if (target === 'State') {
+      const fault = stateAttributeFault([name])
+      if (fault !== undefined) it.fault(fault)
+    } else if (!leadsToAttribute(TARGET_KINDS[target], name))
       it.fault(
         `${MAPPING[TARGET_KINDS[target]].name} has no field ${shortenText(JSON.stringify(name))}. An argument is args.NAME.`,
       )

@@ -9,7 +9,7 @@ export const readSource = (text: string): Record<string, unknown> =>
 
 /** Rules of the original service step into the document from a list that had it as an element. */
 export const withList = (source: SourceFields, targetType: TargetType | undefined): SourceFields => {
-  const listedAs = targetType && MAPPING[TARGET_KINDS[targetType]].listedAs
+  const listedAs = targetType && targetType !== 'State' ? MAPPING[TARGET_KINDS[targetType]].listedAs : undefined
   return listedAs === undefined ? source : { ...source, [listedAs]: source }
 }
 

@@ -5,7 +5,7 @@ import { type Measure, measuresOf } from '../../windows/spec.ts'
 import { canonicalKey } from '../../windows/window.ts'
 import { attributeSteps } from '../attributes.ts'
 import { type Entity, type EntityValues, emitterOf, entityValues } from '../entities.ts'
-import { type RuleConfig, TARGET_KINDS } from '../rule.ts'
+import { kindOfTarget, type RuleConfig } from '../rule.ts'
 
 /** Reads of a match what its windows take. */
 export interface WindowReader {
@@ -17,7 +17,7 @@ export interface WindowReader {
 }
 
 export const createWindowReader = ({ targetType, when }: RuleConfig): WindowReader => {
-  const kind = TARGET_KINDS[targetType]
+  const kind = kindOfTarget(targetType)
   const measures = measuresOf(when!)
   const fields = new Map<string, Field>()
   const fieldOf = (name: string): Field => {

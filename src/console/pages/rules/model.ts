@@ -1,11 +1,11 @@
 import { CHANNEL_TYPES, CHANNELS, channelNamed, type Parameter, WITHOUT_BODY } from '../../../rules/channels.ts'
-import { type RuleOperator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
+import { type RuleOperator, TARGET_KINDS } from '../../../rules/rule.ts'
 import { isJsonObject, type Json, type JsonObject, member, stringifyJson, textAt, valueAt } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { INSPECT } from './condition-rows.ts'
 
 /** Label of the choice, and what one of them is called. */
-const TARGET_WORDS: Record<TargetType, readonly [label: string, noun: string]> = {
+const TARGET_WORDS: Record<keyof typeof TARGET_KINDS, readonly [label: string, noun: string]> = {
   Event: ['Events', 'event'],
   Transaction: ['Transactions', 'transaction'],
   Call: ['Calls, also between contracts', 'call'],
@@ -19,7 +19,7 @@ const TARGET_WORDS: Record<TargetType, readonly [label: string, noun: string]> =
 
 export const TARGETS = Object.entries(TARGET_WORDS).map(([type, [label, noun]]) => ({
   ...{ type, label, noun },
-  kind: TARGET_KINDS[type as TargetType],
+  kind: TARGET_KINDS[type as keyof typeof TARGET_KINDS],
 }))
 
 export const targetKind = (targetType: string): Kind | undefined =>

@@ -1,0 +1,171 @@
+import type { RuleMatch } from '../../alerts/alert.ts'
+import type { AlertUpdate, Scan } from '../../alerts/alert-store.ts'
+import type { ChainSource, ReadAnswer } from '../../chain/source.ts'
+import type { BlockLookups } from '../../engine/port.ts'
+import { ChainsieveError, messageOf } from '../../lib/errors.ts'
+import type { Clock } from '../../lib/retry.ts'
+import type { FindList } from '../../rules/lower.ts'
+import { quietOf } from '../../rules/notify/quiet.ts'
+import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
+import { createReader } from '../../rules/state/readings.ts'
+
+export interface StateReadingsOptions {
+  network: string
+  rules: {
+    /** Enabled rules of the target `State` that know where they begin. */
+    ofState(): readonly StoredRule[]
+    scans: Map<number, Scan>
+    listsOf(account: number): FindList
+    trouble(rule: number, why: string | undefined): void
+  }
+  read: NonNullable<ChainSource['stateAt']>
+  /** Blocks that are committed. */
+  blocks: Pick<BlockLookups, 'hash' | 'ranges' | 'chainId'>
+  timeOf(number: number): number | undefined
+  tell(update: AlertUpdate): Promise<void>
+  clock: Clock
+  signal: AbortSignal
+}
+
+/** Depth at which full nodes may have dropped the state of a block: what fails there is left out. */
+export const KEPT_STATE = 128
+const RETRY_READ_MS = 3_000
+/** Failures that say nothing about the block. */
+const PASSING = ['node_unreachable', 'node_rate_limited']
+
+interface Reading {
+  matching: number
+  block: number
+  hash: string
+  answers: readonly ReadAnswer[]
+}
+
+/**
+ * Reads the state that rules ask for, at stored blocks and by their hash. A rule's place is stored
+ * with its alerts, so a restart goes on where it was. Blocks wait for none of this: a node that
+ * fails delays only the alerts of these rules.
+ */
+export const createStateReadings = (options: StateReadingsOptions) => {
+  const { network, rules, read, blocks, timeOf, tell, clock, signal } = options
+  const readers = new Map<number, { matching: number; reader: ReturnType<typeof createReader> }>()
+  /** The newest reading of each rule, which the next one is compared with. */
+  const newest = new Map<number, Reading>()
+  const retryAt = new Map<number, number>()
+
+  const readerOf = ({ id, matching, input }: StoredRule) => {
+    const known = readers.get(id)
+    if (known?.matching === matching) return known.reader
+    const reader = createReader(input.config.read!)
+    readers.set(id, { matching, reader })
+    return reader
+  }
+
+  /** The reading before: remembered, or read again. Undefined if the node no longer has that state. */
+  const before = async (rule: StoredRule, number: number): Promise<Reading | undefined> => {
+    const hash = number < 0 ? undefined : blocks.hash(number)
+    if (hash === undefined) return undefined
+    const known = newest.get(rule.id)
+    if (known?.block === number && known.hash === hash && known.matching === rule.matching) return known
+    try {
+      const answers = await read(hash, readerOf(rule).questions, signal)
+      return { matching: rule.matching, block: number, hash, answers }
+    } catch (error) {
+      if (signal.aborted || isPassing(error)) throw error
+      return undefined
+    }
+  }
+
+  /** Reads at one block and tells what matches, unless rule or chain have changed meanwhile. */
+  const readAt = async (rule: StoredRule, scan: Scan, number: number) => {
+    const { every } = rule.input.config.read!
+    const hash = blocks.hash(number)
+    const time = timeOf(number)
+    if (hash === undefined || time === undefined) return
+    const reader = readerOf(rule)
+    const answers = await read(hash, reader.questions, signal)
+    const earlier = await before(rule, number - every.blocks)
+    const [now] = rules.ofState().filter(({ id }) => id === rule.id)
+    if (now?.revision !== rule.revision || rules.scans.get(rule.id) !== scan || blocks.hash(number) !== hash) return
+    const matches = reader.matches(rule.input.config, rules.listsOf(rule.account))
+    const receivedAt = clock.now()
+    const hits = reader
+      .readings({ number, hash, time }, answers, earlier && { number: earlier.block, answers: earlier.answers })
+      .filter(({ _source }) => matches(_source))
+      .map(({ _id, _source }): RuleMatch => {
+        const source = JSON.stringify(_source)
+        const quiet = quietOf(rule.input.config, source)
+        return {
+          rule: rule.id,
+          revision: rule.matching,
+          targetType: 'State',
+          confirmations: rule.input.maxConfirmationCount,
+          notifyPending: notifiesPending(rule.input),
+          block: number,
+          blockHash: hash,
+          entity: { _id, _type: 'state' },
+          source,
+          receivedAt,
+          ...(isWide(rule.network) && { network }),
+          ...(quiet && { quiet }),
+        }
+      })
+    newest.set(rule.id, { matching: rule.matching, block: number, hash, answers })
+    rules.trouble(rule.id, undefined)
+    await go(scan, number + 1, hits, { block: number, hash })
+  }
+
+  const go = (scan: Scan, next: number, hits: RuleMatch[], read?: Scan['read']) => {
+    const { read: _, ...rest } = scan
+    const moved = { ...rest, next }
+    rules.scans.set(scan.rule, moved)
+    return tell({ hits, scans: [{ ...moved, ...(read && { read }) }] })
+  }
+
+  const readNext = async (rule: StoredRule): Promise<boolean> => {
+    const scan = rules.scans.get(rule.id)
+    const top = blocks.ranges().at(-1)
+    if (!scan || !top || (retryAt.get(rule.id) ?? 0) > clock.elapsed()) return false
+    const every = rule.input.config.read!.every.blocks
+    // Blocks below were never stored, or are no longer.
+    const first = Math.ceil(Math.max(scan.next, top.from) / every) * every
+    if (first > top.to) return false
+    try {
+      await readAt(rule, scan, first)
+      retryAt.delete(rule.id)
+      return rules.scans.get(rule.id) !== scan
+    } catch (error) {
+      if (signal.aborted) throw error
+      const why = messageOf(error)
+      if (first < top.to - KEPT_STATE && !isPassing(error)) {
+        rules.trouble(
+          rule.id,
+          `The state of blocks ${first} to ${top.to - KEPT_STATE} was not read, and made no alerts: the node no longer has it (${why}).`,
+        )
+        await go(scan, top.to - KEPT_STATE, [])
+        return true
+      }
+      rules.trouble(rule.id, `The state of block ${first} is not read yet, and is asked for again: ${why}.`)
+      retryAt.set(rule.id, clock.elapsed() + RETRY_READ_MS)
+      return false
+    }
+  }
+
+  return async () => {
+    const open = rules.ofState()
+    for (const known of [readers, newest, retryAt])
+      for (const id of known.keys()) if (!open.some(rule => rule.id === id)) known.delete(id)
+    const queue = open.values()
+    // Several at once, each block by block: the nodes' own limits hold as for other calls.
+    await Promise.all(
+      Array.from({ length: RULES_AT_ONCE }, async () => {
+        for (const rule of queue) for (let i = 0; i < BLOCKS_AT_ONCE && (await readNext(rule)); i++);
+      }),
+    )
+  }
+}
+
+const RULES_AT_ONCE = 8
+/** Blocks of a rule that is behind, before it is another one's turn. */
+const BLOCKS_AT_ONCE = 20
+
+const isPassing = (error: unknown): boolean => error instanceof ChainsieveError && PASSING.includes(error.code)

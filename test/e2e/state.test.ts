@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { anvilPath, startAnvil } from '../support/anvil.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { after, pause, serve, tempFolder, until, untilIs } from './program.ts'
+
+const skip = anvilPath === undefined && 'there is no anvil for this platform'
+const NETWORK = 'ethereum/anvil/local'
+const WALLET = '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C'
+const FEED = '0x1454168e82efA260f49a6F86612cc6414Ba633e9'
+/** Answers its slot 0 to any call, and reverts while that is 0. */
+const FEED_CODE = '0x60005480600b57600080fd5b60005260206000f3'
+
+const hex = (value: bigint) => `0x${value.toString(16)}`
+const coins = (tenths: number) => hex(BigInt(tenths) * 10n ** 17n)
+
+interface AlertRow {
+  block: number
+  blockHash: string
+  state: string
+}
+interface Body {
+  type: string
+  rule: { name: string }
+  entity: { _id: string }
+  payload: Record<string, unknown> & { blockNumber: { num: number } }
+}
+
+test('state that rules read: a balance that falls, a feed that reverts, over a restart and a reorganisation', {
+  skip,
+}, async t => {
+  const data = tempFolder(t)
+  const anvil = await startAnvil({ after: fn => after(t, fn) })
+  const receiver = await startReceiver(t)
+  let everyBlock: { id: number } | undefined
+  /** Mines a block, and waits until it is read: what anvil is told to change changes its newest block, too. */
+  const mine = async () => {
+    await anvil.call('evm_mine')
+    const number = Number(await anvil.call('eth_blockNumber'))
+    const rule = everyBlock
+    if (rule === undefined) return number
+    await until(
+      () => alertsOf(rule),
+      found => found.some(({ block }) => block === number),
+      server.err,
+    )
+    await pause(200)
+    return number
+  }
+  await anvil.call('anvil_setBalance', WALLET, coins(10))
+  await anvil.call('anvil_setCode', FEED, FEED_CODE)
+  const feed = (value: bigint) =>
+    anvil.call('anvil_setStorageAt', FEED, hex(0n).padEnd(66, '0'), `0x${value.toString(16).padStart(64, '0')}`)
+  await feed(120n)
+  const args = ['--network', NETWORK, '--rpc', anvil.url, '--poll-interval', '20ms', '--allow-target', '127.0.0.1/32']
+  let server = await serve(t, data, args)
+  await mine()
+  await untilIs(() => server.total(NETWORK, 'block'), 2, server.err)
+
+  const create = async (name: string, config: object) => {
+    const { status, body } = await server.ask<{ id: number; startBlock: number; warnings: string[] }>(
+      '/alerting/rules/',
+      {
+        ...{ name, maxConfirmationCount: 0, technology: 'ethereum', blockchain: 'anvil', network: 'local' },
+        config: {
+          ...{ targetType: 'State', ...config },
+          alerts: [{ type: 'Webhook (POST)', parameters: { url: receiver.url } }],
+        },
+      },
+    )
+    assert.equal(status, 201, JSON.stringify(body))
+    assert.deepEqual(body.warnings, [])
+    return body
+  }
+  const wallet = await create('Gas money', {
+    targetMap: [{ name: 'value.coin', operator: 'Less', value: '0.5' }],
+    read: { balances: [WALLET], every: { blocks: 1 } },
+  })
+  const call = 'function price(uint256 round) view returns (uint256 price)'
+  const price = await create('Price', {
+    targetMap: [
+      { name: 'result.price.scaled', operator: 'Less', value: '1.05' },
+      { name: 'changed', operator: 'Equals', value: 'true' },
+    ],
+    read: { address: FEED, call, args: ['7'], decimals: 2, every: { blocks: 2 } },
+  })
+  const reverts = await create('Feed reverts', {
+    targetMap: [{ name: 'error', operator: 'Greater', value: '' }],
+    read: { address: FEED, call, args: ['7'], every: { blocks: 1 } },
+  })
+  everyBlock = await create('Every block', {
+    targetMap: [{ name: 'blockNumber', operator: 'Greater', value: '0' }],
+    read: { balances: [FEED], every: { blocks: 1 } },
+  })
+  const alertsOf = async ({ id }: { id: number }) =>
+    (await server.ask<{ alerts: AlertRow[] }>(`/alerting/rules/${id}/alerts/?size=1000`)).body.alerts.reverse()
+  const shown = async (rule: { id: number }) => (await alertsOf(rule)).map(({ block, state }) => `${block} ${state}`)
+  const bodies = (name: string) =>
+    receiver.calls.map(({ body }) => JSON.parse(body) as Body).filter(it => it.rule.name === name)
+
+  await mine()
+  await mine()
+  await anvil.call('anvil_setBalance', WALLET, coins(4))
+  await feed(100n)
+  const low = await mine()
+  await mine()
+  await until(
+    () => shown(wallet),
+    found => found.length === 2,
+    server.err,
+  )
+  assert.deepEqual(await shown(wallet), [`${low} confirmed`, `${low + 1} confirmed`])
+  const told = await until(
+    () => bodies('Gas money'),
+    found => found.length === 2,
+  )
+  const { payload, entity } = told.find(({ payload }) => payload.blockNumber.num === low)!
+  assert.match(entity._id, new RegExp(`^0x[0-9a-f]{64}_s_${WALLET}$`))
+  const { blockHash, timestamp, datetime, ...rest } = payload
+  assert.ok(blockHash && timestamp && datetime)
+  assert.deepEqual(rest, {
+    address: WALLET,
+    call: 'balance',
+    args: [],
+    blockNumber: { num: low, raw: `0x${low.toString(16)}` },
+    value: { coin: 0.4, num: 400000000000000000, raw: coins(4) },
+    previous: {
+      blockNumber: { num: low - 1, raw: `0x${(low - 1).toString(16)}` },
+      value: { coin: 1, num: 1000000000000000000, raw: coins(10) },
+      error: null,
+    },
+    changed: true,
+    error: null,
+  })
+  assert.deepEqual(told.map(({ payload }) => payload.changed).sort(), [false, true])
+  // Only even blocks are read, and the price fell once.
+  const even = low + (low % 2)
+  assert.deepEqual(
+    await until(
+      () => shown(price),
+      found => found.length === 1,
+    ),
+    [`${even} confirmed`],
+  )
+
+  await feed(0n)
+  const reverted = await mine()
+  assert.deepEqual(
+    await until(
+      () => shown(reverts),
+      found => found.length === 1,
+      server.err,
+    ),
+    [`${reverted} confirmed`],
+  )
+  const [failed] = await until(
+    () => bodies('Feed reverts'),
+    found => found.length === 1,
+  )
+  assert.match(String(failed!.payload.error), /revert/)
+  assert.deepEqual([failed!.payload.result, failed!.payload.changed], [undefined, true])
+
+  // While the server is down, a block comes: it is read later, and compared with the one before.
+  await until(
+    () => shown(wallet),
+    found => found.length === 3,
+  )
+  server.signal('SIGTERM')
+  assert.equal((await server.ended).code, 0)
+  await anvil.call('anvil_impersonateAccount', WALLET)
+  const missed = Number((await anvil.send({ from: WALLET, to: anvil.from, value: coins(1) })).blockNumber)
+  server = await serve(t, data, args)
+  const last = await mine()
+  await until(
+    () => shown(wallet),
+    found => found.length === 5,
+    server.err,
+  )
+  const blocks = (await alertsOf(wallet)).map(({ block }) => block)
+  assert.deepEqual(blocks, [low, low + 1, reverted, missed, last])
+  const late = await until(
+    () => bodies('Gas money').find(({ payload }) => payload.blockNumber.num === missed),
+    found => found !== undefined,
+  )
+  assert.deepEqual((late!.payload.previous as { value: { coin: number } }).value.coin, 0.4)
+
+  // Blocks are replaced by ones in which the balance is another: their alerts are taken back.
+  const before = await alertsOf(wallet)
+  await anvil.call('anvil_reorg', 2, [])
+  const after1 = await mine()
+  const now = await until(
+    () => alertsOf(wallet),
+    found => found.filter(({ state }) => state === 'retracted').length === 2 && found.at(-1)!.block === after1,
+    server.err,
+  )
+  const gone = before.slice(-2).map(it => it.blockHash)
+  for (const it of now)
+    assert.equal(it.state, gone.includes(it.blockHash) ? 'retracted' : 'confirmed', JSON.stringify(now))
+  const stayed = now.filter(({ state }) => state === 'confirmed')
+  assert.deepEqual(
+    stayed.map(({ block }) => block),
+    [low, low + 1, reverted, missed, last, after1],
+  )
+  for (const { block, blockHash } of stayed)
+    assert.equal(
+      (await anvil.call<{ hash: string }>('eth_getBlockByNumber', `0x${block.toString(16)}`, false)).hash,
+      blockHash,
+    )
+  await until(
+    () => bodies('Gas money').filter(({ type }) => type === 'alert.retracted').length,
+    found => found === 2,
+  )
+
+  const simulated = await server.ask<{ error: { reason: string } }>(`/alerting/rules/${wallet.id}/simulate/`, {})
+  assert.equal(simulated.status, 400)
+  assert.match(JSON.stringify(simulated.body), /only an archive node tells/)
+  assert.equal((await server.ask(`/alerting/rules/${wallet.id}/test/`, {})).status, 400)
+  assert.deepEqual((await server.ask<{ warnings: string[] }>(`/alerting/rules/${price.id}/`)).body.warnings, [])
+})
