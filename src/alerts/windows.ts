@@ -68,6 +68,14 @@ interface Running extends StateRow {
   refused: number
 }
 
+/** A key that opens, its first matches, and the value that is first in its window. */
+interface OpenedKey {
+  key: string
+  ids: string[]
+  from: number | undefined
+  first?: { name: string; value: string } | undefined
+}
+
 /** Blocks below a window whose rows are kept, for reorganisations. */
 const KEPT_BELOW = 256
 
@@ -158,13 +166,21 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     network: of.network,
   })
 
-  const whenOf = ({ spec }: WindowRule, window: Window, now: WindowBlock, key: string, more: object): AlertWindow => {
-    const { conditions, matches, ids, from } = window.show(key)
+  const whenOf = (
+    { spec }: WindowRule,
+    window: Window,
+    now: WindowBlock,
+    { key, ids, from, first }: OpenedKey,
+  ): AlertWindow => {
+    const { conditions, matches } = window.show(key)
     const { by = [], within } = spec
     const values = JSON.parse(key) as (string | null)[]
     const shown = (text: string | null) => (text !== null && ADDRESS.test(text) ? checksumAddress(text) : text)
     return {
-      key: { ...Object.fromEntries(by.map((name, i) => [name, shown(values[i] ?? null)])), ...more },
+      key: {
+        ...Object.fromEntries(by.map((name, i) => [name, shown(values[i] ?? null)])),
+        ...(first && { [first.name]: shown(first.value) }),
+      },
       window: { fromBlock: from ?? now.number, toBlock: now.number, ...within },
       ...{ conditions, matches, entities: ids, late: false },
     }
@@ -191,17 +207,19 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       const place = places?.get(key)
       return place === undefined ? block.own : block.sources[found!.lasts[place]!]!
     }
-    const openOne = (key: string, idKey: string, more: object) => {
-      const match = { ...matchOf(of, block, lastOf(key)), when: whenOf(of, window, now, key, more) }
-      return openAlert(match, windowAlertId(match, chain, idKey))
+    const named = window.named([...opened, ...first.map(({ key }) => key)])
+    const openOne = (key: string, first?: OpenedKey['first']) => {
+      const when = whenOf(of, window, now, { key, ...named.get(key)!, first })
+      const match = { ...matchOf(of, block, lastOf(key)), when }
+      return openAlert(match, windowAlertId(match, chain, first ? `${key}${JSON.stringify(first.value)}` : key))
     }
     for (const key of opened) {
-      const alert = openOne(key, key, {})
+      const alert = openOne(key)
       begin.run(alert, rule, key, now.number)
       state.open.set(key, alert)
     }
     const name = of.spec.conditions.find(({ aggregate }) => aggregate === 'First')?.name
-    for (const { key, value } of first) openOne(key, `${key}${JSON.stringify(value)}`, { [name!]: value })
+    for (const { key, value } of first) openOne(key, { name: name!, value })
     for (const key of ended) {
       const alert = state.open.get(key)!
       state.open.delete(key)

@@ -1,6 +1,6 @@
 import type { Exact } from '../query/ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from '../query/exact.ts'
-import type { Entry, EntryPart } from './entries.ts'
+import { type Entry, type EntryPart, MAX_NAMED } from './entries.ts'
 import {
   type Measure,
   measureOf,
@@ -195,23 +195,31 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
       return { ...result, taken }
     },
 
-    /** What the conditions, or those that end an episode, have of a key. */
-    show(key: string): { conditions: ShownCondition[]; matches: number; ids: string[]; from: number | undefined } {
+    /** Values of the conditions of a key, and its number of matches. */
+    show(key: string): { conditions: ShownCondition[]; matches: number } {
       const state = keys.get(key) ?? EMPTY(measures)
-      const ids: string[] = []
-      let from: number | undefined
-      for (let i = head; i < blocks.length && ids.length < MAX_SHOWN; i++) {
-        const entry = blocks[i]!.entries.find(it => it.key === key)
-        if (!entry) continue
-        from ??= blocks[i]!.block.number
-        ids.push(...entry.ids.slice(0, MAX_SHOWN - ids.length))
+      return { conditions: tests.map(({ show }) => show(state)), matches: state.count }
+    },
+
+    /** The first matches of keys, and the block of the first: one look at all rows. */
+    named(wanted: Iterable<string>): Map<string, { ids: string[]; from: number | undefined }> {
+      const found = new Map(
+        [...wanted].map(key => [key, { ids: [] as string[], from: undefined as number | undefined }]),
+      )
+      if (found.size === 0) return found
+      for (let i = head; i < blocks.length; i++) {
+        const { block, entries } = blocks[i]!
+        for (const { key, ids } of entries) {
+          const one = found.get(key)
+          if (one === undefined) continue
+          one.from ??= block.number
+          if (one.ids.length < MAX_NAMED) one.ids.push(...ids.slice(0, MAX_NAMED - one.ids.length))
+        }
       }
-      return { conditions: tests.map(({ show }) => show(state)), matches: state.count, ids, from }
+      return found
     },
   }
 }
-
-const MAX_SHOWN = 20
 
 /** Keys that have a window although nothing matched. */
 export const watchedKeys = ({ by = [], keys = [] }: WindowSpec): string[] =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RawBlock } from '../../src/chain/wire.ts'
+import { checksumAddress } from '../../src/lib/keccak.ts'
 import { startNode } from '../support/node.ts'
 import { makeChain } from '../support/pack.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -24,7 +25,7 @@ interface Told {
 }
 
 /** A chain whose blocks have one transaction each, by the sender where `sends` says so. */
-const scene = async (t: TestContext, rule: object, confirmations = 0) => {
+const scene = async (t: TestContext, rule: object, more: object = {}) => {
   const data = tempFolder(t)
   const chain = makeChain({ blocks: 3, from: 100, txs: 1, logs: 0 })
   const node = await startNode(t, chain)
@@ -39,7 +40,7 @@ const scene = async (t: TestContext, rule: object, confirmations = 0) => {
     )
   await stored(102)
   const { status, body } = await server.ask<{ id: number; warnings: string[] }>('/alerting/rules/', {
-    ...{ name: 'windows', maxConfirmationCount: confirmations },
+    ...{ name: 'windows', maxConfirmationCount: 0, ...more },
     ...{ technology: 'ethereum', blockchain: 'made-up', network: 'mainnet' },
     config: { ...rule, alerts: [{ type: 'Webhook (POST)', parameters: { url: `${receiver.url}/hook` } }] },
   })
@@ -185,7 +186,26 @@ test('the first value of a window is an alert, a repeated one is not', { timeout
   })
   await mine([false, false, false, false, true, true, false])
   assert.deepEqual(await types(1), ['alert.confirmed'])
-  assert.equal(told()[0]!.when.key.from!.toLowerCase(), SENDER)
+  assert.equal(told()[0]!.when.key.from, checksumAddress(SENDER))
   await mine([false, true, false])
   assert.equal(told().length, 1)
+})
+
+test('windows begin with the next block, wherever the rule says that it starts', { timeout: 120_000 }, async t => {
+  const { mine, types, alerts } = await scene(
+    t,
+    {
+      ...{ targetType: 'Block', targetMap: [{ name: 'number', operator: 'Greater', value: '0' }] },
+      when: { within: { blocks: 10 }, conditions: [{ aggregate: 'Count', operator: 'Greater or Equal', value: '2' }] },
+    },
+    { startBlock: 100 },
+  )
+  await mine([false])
+  assert.deepEqual(await alerts(), [])
+  await mine([false, false])
+  assert.deepEqual(await types(1), ['alert.confirmed'])
+  assert.deepEqual(
+    (await alerts()).map(({ block }) => block),
+    [104],
+  )
 })

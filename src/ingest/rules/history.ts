@@ -46,7 +46,8 @@ const scanHistory = async (
   const windows = new Map<number, number>()
   const openOf = (id: number): { scan: Scan; rule: StoredRule } | undefined => {
     const [scan, rule] = [ruleWatcher.scans.get(id), ruleWatcher.rule(id)]
-    if (!scan || !rule?.enabled || scan.next > scan.last) return undefined
+    // A rule that got windows while its history was searched makes no alerts of single matches.
+    if (!scan || !rule?.enabled || rule.input.config.when || scan.next > scan.last) return undefined
     const failure = failed.get(id)
     return failure?.revision === rule.revision && performance.now() < failure.until ? undefined : { scan, rule }
   }
