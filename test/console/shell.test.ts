@@ -80,7 +80,7 @@ describe('the shell of the console', { skip }, () => {
     assert.equal(new URL(page.url()).searchParams.get('q'), 'event:Swap')
 
     for (const [typed, title] of [
-      [transactionHash, /^Transaction 0x/],
+      [transactionHash, new RegExp(`^Transaction ${transactionHash}`)],
       [address.toLowerCase(), /UNI-V2/],
       ['400', /^Block 400/],
     ] as const) {
@@ -143,6 +143,12 @@ describe('the shell of the console', { skip }, () => {
     await page.getByLabel('Query').fill('event:Swap')
     await press(page, 'Search')
     await see(page, 'The console will go on when the server is back')
+    const said = page.getByText('The server does not answer')
+    await counted(said, 1)
+    await follow(page, 'Rules')
+    await page.waitForURL(/rules/)
+    await counted(said, 1)
+    await page.goBack()
     await bench.restart()
     await see(page, 'Understood as a query string', /^\d+ hits in/)
     await counted(page.getByText('The console will go on'), 0)

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { type AskState, useGet } from '../api/ask.ts'
-import { messageOf } from '../api/client.ts'
+import { ApiError, messageOf } from '../api/client.ts'
 import { type GrantedScope, type SignedInAccount, TOKEN_SCOPES } from '../api/wire.ts'
 import { Button } from './controls.tsx'
 import { visibleText } from './format.ts'
@@ -14,14 +14,15 @@ export const Empty = ({ title, children }: { title: string; children?: Component
   </section>
 )
 
-/** Shows an error; `again` adds a retry button. */
-export const Fault = ({ title, error, again }: { title?: string | undefined; error: unknown; again?: () => void }) => (
-  <div class="fault" role="alert">
-    {title !== undefined && <strong>{title}. </strong>}
-    {visibleText(messageOf(error)).slice(0, MAX_FAULT_LENGTH)}
-    {again && <Button class="link" label="Try again" onClick={again} />}
-  </div>
-)
+/** Shows an error; `again` adds a retry button. That no server answers a read stands above each page. */
+export const Fault = ({ title, error, again }: { title?: string | undefined; error: unknown; again?: () => void }) =>
+  again && error instanceof ApiError && error.status === 0 ? null : (
+    <div class="fault" role="alert">
+      {title !== undefined && <strong>{title}. </strong>}
+      {visibleText(messageOf(error)).slice(0, MAX_FAULT_LENGTH)}
+      {again && <Button class="link" label="Try again" onClick={again} />}
+    </div>
+  )
 
 const MAX_FAULT_LENGTH = 2_000
 

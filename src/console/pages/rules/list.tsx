@@ -103,7 +103,7 @@ const ruleColumns = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column
     ),
   },
   { title: 'Last 24 hours', width: '15ch', cell: ({ id }) => <Counts series={counts.get(id)} /> },
-  { title: 'Network', width: 'minmax(14ch, 1fr)', cell: rule => <Text value={ruleNetwork(rule)} brief /> },
+  { title: 'Network', width: 'minmax(22ch, 1fr)', cell: rule => <Text value={ruleNetwork(rule)} brief /> },
   {
     title: 'Last alert',
     width: '21ch',
