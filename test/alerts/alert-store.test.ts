@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { OutboxEntry, RuleMatch } from '../../src/alerts/alert.ts'
-import { alertId, createAlertStore } from '../../src/alerts/alert-store.ts'
+import { alertId, createAlertStore, OF_STATE, readScans } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { makeChain } from '../support/pack.ts'
@@ -231,4 +231,24 @@ test('random branches and hits: what was told last of each alert is what the cha
     }),
     { numRuns: 60, seed: 11 },
   )
+})
+
+test('a reorganisation takes back where a rule reads state, and what is told late of a lost block moves it nowhere', () => {
+  const { put, back, also, db } = setUp()
+  const chain = makeChain({ blocks: 3, from: 10 }) as [RawBlock, RawBlock, RawBlock]
+  for (const block of chain) put(block)
+  const nextOf = () => [...readScans(db).values()].map(({ rule, next }) => `${rule} ${next}`)
+  const readTo = (block: RawBlock) => {
+    const number = Number(block.block.number)
+    const read = { block: number, hash: block.block.hash }
+    also({ hits: [], scans: [{ rule: 1, start: 10, next: number + 1, last: OF_STATE, read }] })
+  }
+  also({ hits: [], scans: [{ rule: 2, start: 10, next: 13, last: 12 }] })
+  for (const block of chain) readTo(block)
+  assert.deepEqual(nextOf(), ['1 13', '2 13'])
+  back(10)
+  assert.deepEqual(nextOf(), ['1 11', '2 13'])
+  put(branch(chain[0], 1, 1)[0]!)
+  readTo(chain[1])
+  assert.deepEqual(nextOf(), ['1 11', '2 13'])
 })

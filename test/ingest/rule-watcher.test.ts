@@ -531,3 +531,14 @@ const SENDER: RuleCondition = { name: 'from', operator: 'Greater', value: '0' }
 const fail = () => {
   throw new Error('a fault of the program')
 }
+
+test('what was left out of the state stays told, and a block that is late only until it is read', async t => {
+  const { ruleWatcher } = await setUp(t)
+  ruleWatcher.stateTrouble(1, 'The state of block 7 is not read yet, and is asked for again: no node answers.')
+  assert.equal(ruleWatcher.troubles.size, 1)
+  ruleWatcher.stateTrouble(1, undefined)
+  assert.equal(ruleWatcher.troubles.size, 0)
+  ruleWatcher.stateTrouble(1, 'The state of blocks 7 to 9 was not read, and made no alerts: no node has it any more.')
+  ruleWatcher.stateTrouble(1, undefined)
+  assert.equal(ruleWatcher.troubles.size, 1)
+})

@@ -56,6 +56,7 @@ export const watchState = async (work: Work) => {
     network,
     rules: {
       ofState: ruleWatcher.ofState,
+      rule: ruleWatcher.rule,
       scans: ruleWatcher.scans,
       listsOf: ruleWatcher.listsOf,
       trouble: ruleWatcher.stateTrouble,

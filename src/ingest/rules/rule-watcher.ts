@@ -255,10 +255,10 @@ const createRuleTroubles = (log: Log, limits: Limits) => {
       const tooMany = `Some matches in block ${block} make no alerts. ${overLimit('ruleMatches', limits).message}`
       for (const account of cut) accounts.add(account, tooMany)
     },
-    /** What is wrong with a rule's readings; undefined: nothing any more. */
+    /** Why a block is not read yet; undefined: it is. What was left out stays told. */
     setState(rule: number, why: string | undefined) {
       if (why !== undefined) rules.add(rule, why)
-      else if (rules.all.get(rule)?.startsWith('The state of block')) rules.forget(rule)
+      else if (rules.all.get(rule)?.startsWith('The state of block ')) rules.forget(rule)
     },
     noteUnloaded: (rule: number, error: unknown) =>
       rules.add(rule, 'The rule is not matched: it could not be loaded, because of a fault of the server.', error),

@@ -3,6 +3,7 @@ import type { AlertUpdate, Scan } from '../../alerts/alert-store.ts'
 import type { ChainSource, ReadAnswer } from '../../chain/source.ts'
 import type { BlockLookups } from '../../engine/port.ts'
 import { ChainsieveError, messageOf } from '../../lib/errors.ts'
+import type { Range } from '../../lib/ranges.ts'
 import type { Clock } from '../../lib/retry.ts'
 import type { FindList } from '../../rules/lower.ts'
 import { quietOf } from '../../rules/notify/quiet.ts'
@@ -14,6 +15,7 @@ export interface StateReadingsOptions {
   rules: {
     /** Enabled rules of the target `State` that know where they begin. */
     ofState(): readonly StoredRule[]
+    rule(id: number): StoredRule | undefined
     scans: Map<number, Scan>
     listsOf(account: number): FindList
     trouble(rule: number, why: string | undefined): void
@@ -84,7 +86,7 @@ export const createStateReadings = (options: StateReadingsOptions) => {
     const reader = readerOf(rule)
     const answers = await read(hash, reader.questions, signal)
     const earlier = await before(rule, number - every.blocks)
-    const [now] = rules.ofState().filter(({ id }) => id === rule.id)
+    const now = rules.rule(rule.id)
     if (now?.revision !== rule.revision || rules.scans.get(rule.id) !== scan || blocks.hash(number) !== hash) return
     const matches = reader.matches(rule.input.config, rules.listsOf(rule.account))
     const receivedAt = clock.now()
@@ -121,10 +123,9 @@ export const createStateReadings = (options: StateReadingsOptions) => {
     return tell({ hits, scans: [{ ...moved, ...(read && { read }) }] })
   }
 
-  const readNext = async (rule: StoredRule): Promise<boolean> => {
+  const readNext = async (rule: StoredRule, top: Range): Promise<boolean> => {
     const scan = rules.scans.get(rule.id)
-    const top = blocks.ranges().at(-1)
-    if (!scan || !top || (retryAt.get(rule.id) ?? 0) > clock.elapsed()) return false
+    if (!scan || (retryAt.get(rule.id) ?? 0) > clock.elapsed()) return false
     const every = rule.input.config.read!.every.blocks
     // Blocks below were never stored, or are no longer.
     const first = Math.ceil(Math.max(scan.next, top.from) / every) * every
@@ -137,11 +138,13 @@ export const createStateReadings = (options: StateReadingsOptions) => {
       if (signal.aborted) throw error
       const why = messageOf(error)
       if (first < top.to - KEPT_STATE && !isPassing(error)) {
+        // Halves the way to the newest block: how much the node has is not known.
+        const next = Math.ceil((first + 1 + top.to) / 2)
         rules.trouble(
           rule.id,
-          `The state of blocks ${first} to ${top.to - KEPT_STATE} was not read, and made no alerts: the node no longer has it (${why}).`,
+          `The state of blocks ${first} to ${next - 1} was not read, and made no alerts: no node has it any more (${why}).`,
         )
-        await go(scan, top.to - KEPT_STATE, [])
+        await go(scan, next, [])
         return true
       }
       rules.trouble(rule.id, `The state of block ${first} is not read yet, and is asked for again: ${why}.`)
@@ -152,13 +155,15 @@ export const createStateReadings = (options: StateReadingsOptions) => {
 
   return async () => {
     const open = rules.ofState()
+    const top = blocks.ranges().at(-1)
     for (const known of [readers, newest, retryAt])
       for (const id of known.keys()) if (!open.some(rule => rule.id === id)) known.delete(id)
+    if (!top) return
     const queue = open.values()
     // Several at once, each block by block: the nodes' own limits hold as for other calls.
     await Promise.all(
       Array.from({ length: RULES_AT_ONCE }, async () => {
-        for (const rule of queue) for (let i = 0; i < BLOCKS_AT_ONCE && (await readNext(rule)); i++);
+        for (const rule of queue) for (let i = 0; i < BLOCKS_AT_ONCE && (await readNext(rule, top)); i++);
       }),
     )
   }
