@@ -106,6 +106,8 @@ const NAMES_CHANNELS = [
   /^src\/(doctor\/receivers|app\/advice)\.ts$/,
   // An example of a rule.
   /^src\/http\/(openapi\/|alerting\/(route|service)\.ts)/,
+  // What the triggers of another service are here.
+  /^src\/app\/openzeppelin\/receivers\.ts$/,
   // Asks as clients do.
   /^src\/console\//,
 ]

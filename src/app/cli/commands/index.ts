@@ -29,6 +29,7 @@ import {
 } from './maintenance.ts'
 import { rulesApplyCommand, rulesCheckCommand, rulesCreateCommand, rulesSimulateCommand } from './rule-files.ts'
 import { rulesImportCommand } from './rule-import.ts'
+import { rulesVerifyCommand } from './rule-tests.ts'
 import {
   rulesDeleteCommand,
   rulesDeliveriesCommand,
@@ -103,6 +104,7 @@ export const COMMANDS = [
   rulesRedeliverCommand,
   rulesSecretCommand,
   rulesImportCommand,
+  rulesVerifyCommand,
   listsListCommand,
   listsPutCommand,
   listsAddCommand,

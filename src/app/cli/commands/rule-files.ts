@@ -38,7 +38,7 @@ export const readInputFile = async (
 }
 
 /** Reads a file as JSON. Callers add the file name to errors. */
-const readJsonFile = async (file: string, stdin: Readable, limits: Limits): Promise<unknown> => {
+export const readJsonFile = async (file: string, stdin: Readable, limits: Limits): Promise<unknown> => {
   const bytes = await readInputFile(file, { stdin, limits, subject: 'It' })
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
@@ -48,7 +48,7 @@ const readJsonFile = async (file: string, stdin: Readable, limits: Limits): Prom
 }
 
 /** `rules.json: config.targetMap[0].value: value must be …` */
-const formatFault = (file: string, { path, message }: RuleFault): string =>
+export const formatFault = (file: string, { path, message }: RuleFault): string =>
   [fileLabel(file), path, message].filter(part => part !== '').join(': ')
 
 interface FileRule {
@@ -106,7 +106,7 @@ const readRules = async (
   return { rules: [...rules.values()], faults }
 }
 
-/** A folder means the JSON files in it and below. */
+/** A folder means the JSON files in it and below, without tests of rules. */
 const filesOf = (path: string): string[] => {
   if (path === '-') return [path]
   let isFolder: boolean
@@ -116,7 +116,9 @@ const filesOf = (path: string): string[] => {
     throw refuse('file_unreadable', `${path} cannot be read: ${messageOf(error)}`, error)
   }
   if (!isFolder) return [path]
-  const files = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.json'))
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter(
+    name => name.endsWith('.json') && !name.endsWith('.test.json'),
+  )
   if (files.length === 0) throw refuse('no_rules', `There is no .json file in ${path}.`)
   return files.sort().map(name => join(path, name))
 }

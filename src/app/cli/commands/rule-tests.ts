@@ -1,0 +1,62 @@
+import { dirname, join } from 'node:path'
+import { refuse } from '../../../lib/errors.ts'
+import { checkRule } from '../../../rules/schema.ts'
+import { checkRuleTest, compareAlerts, type ExpectedAlert, MAX_TESTED, type RuleTestResult } from '../../rule-tests.ts'
+import { type CommandContext, command } from '../command.ts'
+import { formatCount, formatText } from '../format.ts'
+import { formatFault, readJsonFile } from './rule-files.ts'
+
+export const rulesVerifyCommand = command({
+  name: 'rules verify',
+  usage: 'FILE.test.json…',
+  summary:
+    'Compares what rules find in ranges of stored blocks with the alerts that test files expect. Exit code 1 if they differ.',
+  settings: ['queryDeadline', 'limit'],
+  options: {},
+  arity: [1, Number.POSITIVE_INFINITY],
+  run: async context => {
+    const tested: { file: string; result: RuleTestResult }[] = []
+    for (const file of context.args) tested.push({ file, result: await testFile(context, file) })
+    return tested
+  },
+  format: tested => tested.map(({ file, result }) => formatText(file) + formatResult(result)).join('\n'),
+  json: tested => tested.map(({ file, result }) => ({ file, ...result })),
+  code: tested => (tested.every(({ result }) => hasNoDifference(result)) ? 0 : 1),
+})
+
+const testFile = async (
+  { services, config, shutdown, streams }: Pick<CommandContext, 'services' | 'config' | 'shutdown' | 'streams'>,
+  file: string,
+): Promise<RuleTestResult> => {
+  const { test, faults } = checkRuleTest(await readJsonFile(file, streams.stdin, config.limits))
+  if (!test) throw refuse('bad_test', faults.map(fault => formatFault(file, fault)).join('\n'))
+  const place = typeof test.rule === 'string' ? join(dirname(file), test.rule) : undefined
+  const written = place === undefined ? test.rule : await readJsonFile(place, streams.stdin, config.limits)
+  const checked = checkRule(written, { limits: config.limits })
+  if (!checked.rule) throw refuse('bad_rule', checked.faults.map(fault => formatFault(place ?? file, fault)).join('\n'))
+  const { rule } = checked
+  if (rule.config.when !== undefined)
+    throw refuse(
+      'windows_untested',
+      `${file}: a rule with "when" cannot be tested so: only its matches could be compared.`,
+    )
+  const rules = services.openRules(config, { shutdown })
+  const range = { from: { block: test.from }, to: { block: test.to }, size: MAX_TESTED }
+  return compareAlerts(rule, test, await rules.simulate(rule, range))
+}
+
+const hasNoDifference = ({ missing, further }: RuleTestResult): boolean => missing.length + further.length === 0
+
+const formatResult = (result: RuleTestResult): string => {
+  const { found, missing, further } = result
+  if (hasNoDifference(result)) return `: good, ${formatCount(found, 'alert', 'alerts')}`
+  const line = (sign: string) => (it: ExpectedAlert) => ({
+    ...it,
+    text: `  ${sign} ${JSON.stringify({ block: it.block, id: it.id })}`,
+  })
+  const lines = [...missing.map(line('-')), ...further.map(line('+'))].toSorted((a, b) => a.block - b.block)
+  return [
+    `: ${formatCount(missing.length, 'alert is', 'alerts are')} missing (-), ${formatCount(further.length, 'is', 'are')} not expected (+)`,
+    ...lines.map(({ text }) => text),
+  ].join('\n')
+}
