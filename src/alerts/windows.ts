@@ -305,5 +305,9 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
 const ADDRESS = /^0x[\da-f]{40}$/
 
 /** One for each episode of a key, by the block that opens it. */
-const windowAlertId = ({ rule, revision, blockHash, network }: RuleMatch, chain: unknown, key: string): string =>
+export const windowAlertId = (
+  { rule, revision, blockHash, network }: Pick<RuleMatch, 'rule' | 'revision' | 'blockHash' | 'network'>,
+  chain: unknown,
+  key: string,
+): string =>
   `alert_${hash('sha256', JSON.stringify([rule, revision, chain, blockHash.toLowerCase(), 'window', key, ...(network === undefined ? [] : [network])])).slice(0, 32)}`

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRandom } from '../../scripts/demo/random.ts'
 import { alertId } from '../../src/alerts/alert-store.ts'
+import { windowAlertId } from '../../src/alerts/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { keccakHex } from '../../src/lib/keccak.ts'
 import { after, pause, type Server, serve, tempFolder, until } from '../e2e/program.ts'
@@ -48,6 +49,8 @@ interface Rule {
   heights: number[]
   confirmations: number
   start: number
+  /** Each match is an episode of its own, which ends with the next block. */
+  hasWindows: boolean
 }
 
 /** What of the chain is indexed: all of it, a contract, or a factory with the contracts that it names. */
@@ -76,7 +79,7 @@ export const runSeed = async (t: Test, seed: number, extent: Extent = 'whole') =
   let server = await start()
 
   const rules: Rule[] = []
-  for (let i = 0; i < 4; i++) rules.push(await createRule(t, server, i, { below, pick }))
+  for (let i = 0; i < 4; i++) rules.push(await createRule(t, server, i, { below, pick }, extent === 'whole' && i === 3))
 
   const steps: string[] = []
   let kills = 0
@@ -176,6 +179,7 @@ const createRule = async (
   server: Server,
   index: number,
   { below, pick }: { below(n: number): number; pick<T>(items: readonly T[]): T },
+  hasWindows: boolean,
 ): Promise<Rule> => {
   const kind = pick(Object.keys(RECEIVERS))
   const receiver = await startReceiver({ after: fn => after(t, fn) })
@@ -189,7 +193,8 @@ const createRule = async (
   const heights = [...new Set(Array.from({ length: 5 }, () => FIRST + 1 + below(20)))]
   const confirmations = below(4)
   // Some look back at what was indexed before them.
-  const start = below(2) ? FIRST : FIRST + 4
+  const looksBack = below(2) === 1
+  const start = looksBack && !hasWindows ? FIRST : FIRST + 4
   const rule = {
     name: `rule ${index}`,
     maxConfirmationCount: confirmations,
@@ -200,6 +205,7 @@ const createRule = async (
     config: {
       targetType: 'Transaction',
       targetMap: [{ name: 'value', operator: 'Equals any', value: heights.map(height => String(height * 1000)) }],
+      ...(hasWindows && { when: EACH, notify: { resolved: true } }),
       alerts: [
         {
           type: 'Webhook (POST)',
@@ -211,7 +217,12 @@ const createRule = async (
   }
   const { status, body } = await server.ask<{ id: number }>('/alerting/rules/', rule)
   assert.equal(status, 201, JSON.stringify(body))
-  return { id: body.id, kind, receiver, heights, confirmations, start }
+  return { id: body.id, kind, receiver, heights, confirmations, start, hasWindows }
+}
+
+const EACH = {
+  ...{ by: ['hash'], within: { blocks: 1 } },
+  conditions: [{ aggregate: 'Count', operator: 'Greater', value: '0' }],
 }
 
 /** Ids of the alerts that a rule has on these blocks. */
@@ -219,17 +230,11 @@ const alertsOn = (rule: Rule, blocks: readonly RawBlock[]): Set<string> =>
   new Set(
     blocks
       .filter(({ block }) => Number(block.number) >= rule.start && rule.heights.includes(Number(block.number)))
-      .map(({ block }) =>
-        alertId(
-          {
-            rule: rule.id,
-            revision: 1,
-            blockHash: block.hash,
-            entity: { _id: block.transactions[0]!.hash, _type: 'tx' },
-          },
-          CHAIN_ID,
-        ),
-      ),
+      .map(({ block }) => {
+        const { hash } = block.transactions[0]!
+        const match = { rule: rule.id, revision: 1, blockHash: block.hash, entity: { _id: hash, _type: 'tx' as const } }
+        return rule.hasWindows ? windowAlertId(match, CHAIN_ID, JSON.stringify([hash])) : alertId(match, CHAIN_ID)
+      }),
   )
 
 interface Listed {
@@ -241,6 +246,7 @@ const check = async (server: Server, rule: Rule, chain: readonly RawBlock[], eve
   const wanted = alertsOn(rule, chain)
   const possible = alertsOn(rule, everything)
   const { ends } = RECEIVERS[rule.kind]!
+  const holds = rule.hasWindows ? 'resolved' : 'confirmed'
   const messages = () => rule.receiver.calls.map(readCall)
   const lastOf = () => new Map(messages().map(({ id, type }) => [id, type]))
   const list = async () =>
@@ -250,14 +256,14 @@ const check = async (server: Server, rule: Rule, chain: readonly RawBlock[], eve
     new Set(alerts.filter(it => it.state === state).map(({ id }) => id))
   await until(
     list,
-    alerts => same(inState(alerts, 'confirmed'), wanted) && inState(alerts, 'pending').size === 0,
+    alerts => same(inState(alerts, holds), wanted) && inState(alerts, 'pending').size === 0,
     () => `alerts of ${rule.kind}, which should be ${[...wanted]}`,
   )
   if (ends)
     await until(
       () => [...lastOf()],
       last =>
-        last.every(([id, type]) => type === (wanted.has(id) ? 'alert.confirmed' : 'alert.retracted')) &&
+        last.every(([id, type]) => type === (wanted.has(id) ? `alert.${holds}` : 'alert.retracted')) &&
         last.filter(([id]) => wanted.has(id)).length === wanted.size,
       () => `messages to ${rule.kind}: ${JSON.stringify(messages())}; wanted ${[...wanted]}`,
     )
