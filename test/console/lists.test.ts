@@ -59,6 +59,8 @@ describe('watch lists in the console', { skip }, () => {
     await see(opened, '1 value.')
     assert.deepEqual(await values('customers'), ['0x03'])
     await checkLayout(page)
+    const last = (await grid.getByRole('button').last().boundingBox())!
+    assert.ok(last.x + last.width <= 360, 'what removes a value is in sight on a phone')
 
     await press(opened, 'Delete the list')
     await press(page.getByRole('dialog'), 'Delete the list')
