@@ -32,15 +32,15 @@ const common = (form: 'bundle' | 'executable'): BuildOptions => ({
  * imports a part of Node's has all its members looked at, which loads parts that nobody needs.
  */
 const buildBundle = async () => {
-  for (const [name, file] of Object.entries(PARTS))
+  for (const [file, packages] of Map.groupBy(Object.keys(PARTS), name => PARTS[name]!))
     await build({
       ...common('bundle'),
-      entryPoints: [name],
+      ...(packages.length === 1 ? { entryPoints: packages } : { entryPoints: undefined, stdin: exportsOf(packages) }),
       plugins: [withoutValidator],
       outfile: `dist/${file}`,
       format: 'cjs',
       target: 'node22',
-    })
+    } as BuildOptions)
   rmSync('dist/prebuilds', { recursive: true, force: true })
   cpSync('node_modules/better-sqlite3/prebuilds', 'dist/prebuilds', { recursive: true })
   await build({
@@ -82,7 +82,7 @@ const buildBundle = async () => {
     logLevel: 'warning',
   })
   // One letter beyond ASCII, as in a regular expression, doubles what each thread holds of the text.
-  for (const path of ['./chainsieve.cjs', ...Object.values(PARTS)])
+  for (const path of ['./chainsieve.cjs', ...new Set(Object.values(PARTS))])
     if (readFileSync(join('dist', path)).some(byte => byte > 127))
       throw new Error(`dist/${path} is not ASCII: write other characters as escapes`)
   await makeDemo()
@@ -92,6 +92,12 @@ const buildBundle = async () => {
   // Without the executable bit npx says "Permission denied".
   chmodSync('dist/chainsieve.mjs', 0o755)
 }
+
+/** A part that holds several packages. */
+const exportsOf = (packages: readonly string[]) => ({
+  contents: packages.map(name => `export * from '${name}'`).join('\n'),
+  resolveDir: process.cwd(),
+})
 
 /** A third of the library for agents validates what this program never asks of clients: src/mcp/server.ts. */
 const withoutValidator: Plugin = {
@@ -125,6 +131,7 @@ const PARTS: Readonly<Record<string, string>> = {
   undici: './undici.cjs',
   nodemailer: './nodemailer.cjs',
   '@modelcontextprotocol/server': './mcp.cjs',
+  '@modelcontextprotocol/server/stdio': './mcp.cjs',
   'better-sqlite3': './sqlite/better-sqlite3.cjs',
   '@bitauth/libauth/build/lib/crypto/secp256k1.js': './secp256k1.cjs',
 }

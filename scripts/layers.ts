@@ -335,6 +335,7 @@ export const ROOMS: Record<string, Room> = {
       'delivery',
       'ingest',
       'doctor',
+      'mcp',
       'http',
       'dev',
     ],

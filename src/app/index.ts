@@ -193,6 +193,7 @@ export const services = {
     await serveDev(config, network, { ...run, serve: serveIndexed })
   },
   replay: late(async () => (await import('../dev/replay.ts')).replayForDev),
+  agent: late(async () => (await import('./agents.ts')).serveAgent),
   exportHits: late(async () => (await import('./export.ts')).exportToFile),
   verify: late(async () => (await import('./verify.ts')).verifyDataFolder),
   backup: late(async () => (await import('./backup.ts')).backupDataFolder),

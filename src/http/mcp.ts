@@ -2,7 +2,7 @@ import { lazy } from '../lib/caches.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
-import type { AgentSession, AskApi } from '../mcp/ask.ts'
+import type { AgentApi, AgentSession } from '../mcp/ask.ts'
 import { createAgentServer, loadProtocol } from '../mcp/server.ts'
 import type { Rules } from '../rules/store.ts'
 import { readRequestBody, readWithin } from './body.ts'
@@ -103,7 +103,7 @@ const sessionOf = (
 
 /** Asks the routes of this process, as a caller that is authenticated already. */
 export const apiWithin =
-  (fetch: AgentServices['fetch'], within: InnerCall, signal?: AbortSignal): AskApi =>
+  (fetch: AgentServices['fetch'], within: InnerCall, signal?: AbortSignal): AgentApi =>
   async (method, path, body) => {
     const headers = { 'content-type': 'application/json' }
     const init = { method, headers, ...(signal && { signal }), ...(body !== undefined && { body }) }

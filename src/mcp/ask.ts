@@ -6,11 +6,11 @@ export interface ApiAnswer {
 }
 
 /** Asks the HTTP API of a server, in this process or elsewhere, with the caller's own rights. */
-export type AskApi = (method: 'GET' | 'POST' | 'PUT', path: string, body?: string) => Promise<ApiAnswer>
+export type AgentApi = (method: 'GET' | 'POST' | 'PUT', path: string, body?: string) => Promise<ApiAnswer>
 
 /** What a call may use. */
 export interface AgentSession {
-  api: AskApi
+  api: AgentApi
   /** Scopes of the token; undefined if only the server that is asked knows them. */
   scopes: ReadonlySet<string> | undefined
   /** Binds what one caller was given to that caller. */
@@ -34,7 +34,7 @@ export const parseWithDigits = (text: string): unknown =>
 /** The body of an answer; throws what the server refuses. */
 export const requestJson = async (
   { api }: AgentSession,
-  method: Parameters<AskApi>[0],
+  method: Parameters<AgentApi>[0],
   path: string,
   body?: unknown,
 ): Promise<AgentAnswer> => {

@@ -12,6 +12,8 @@ import { type AgentTool, readToolInput } from './tools/tool.ts'
 
 /** The library of the protocol, which only servers that agents ask load. */
 export const loadProtocol = () => import('@modelcontextprotocol/server')
+/** The transport of standard input and output. */
+export const loadStdio = () => import('@modelcontextprotocol/server/stdio')
 type Protocol = Awaited<ReturnType<typeof loadProtocol>>
 
 /** Clients of earlier versions do not know structured content. */

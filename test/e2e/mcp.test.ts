@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { TokenScope } from '../../src/accounts/index.ts'
 import { countTokens, MAX_TOKENS } from '../../src/mcp/fit.ts'
 import { EXAMPLES } from '../../src/mcp/guide.ts'
 import { LARGE_TRANSFERS, QUESTIONS } from '../mcp/questions.ts'
-import { serve, succeed, tempFolder } from './program.ts'
+import { after, chainsieve, PROGRAM, serve, succeed, tempFolder } from './program.ts'
 
 /** The official client, against the real program on the demo chain. */
 const network = 'ethereum/demo/local'
@@ -171,5 +172,48 @@ test('agents ask over HTTP', async t => {
     )
     assert.deepEqual(totals, wanted)
     await Promise.all(clients.map(client => client.close()))
+  })
+})
+
+test('agents ask over standard input and output', async t => {
+  const data = tempFolder(t)
+  const server = await serve(t, data)
+  const [command = '', ...before] = PROGRAM
+  const connectStdio = async (args: string[], mode: 'auto' | 'legacy', env: Record<string, string> = {}) => {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+    await client.connect(new StdioClientTransport({ command, args: [...before, 'mcp', ...args], env }))
+    after(t, () => client.close())
+    return client
+  }
+
+  for (const mode of ['auto', 'legacy'] as const)
+    await t.test(`at a server, with the rights of a token (${mode})`, async () => {
+      const client = await connectStdio(['--server', server.url], mode, { CHAINSIEVE_TOKEN: server.token })
+      assert.equal((await client.listTools()).tools.length, 15)
+      const { simulated } = await callTool(client, 'rule_simulate', { network, rule: LARGE_TRANSFERS })
+      const { id } = await callTool(client, 'rule_create', { network, rule: LARGE_TRANSFERS, simulated })
+      assert.match(String(id), /^\d+$/)
+      await client.close()
+    })
+
+  await t.test('on a data folder, which is searched', async () => {
+    const client = await connectStdio(['--data', data], 'auto')
+    const names = (await client.listTools()).tools.map(({ name }) => name)
+    assert.equal(names.length, 10)
+    for (const { calls, answer, ask } of QUESTIONS) {
+      const [first] = calls
+      if (typeof first === 'function' || calls.length > 1 || !names.includes(first![0])) continue
+      assert.match(JSON.stringify(await callTool(client, ...first!)), answer, ask)
+    }
+    await client.close()
+  })
+
+  await t.test('without a token, or with a wrong one, it ends and says why', async () => {
+    const wrong = await chainsieve(t, ['mcp', '--server', server.url, '--token', 'cs_wrong'])
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.err, /does not know the token/)
+    const none = await chainsieve(t, ['mcp', '--server', server.url])
+    assert.equal(none.code, 2)
+    assert.match(none.err, /--server needs a token/)
   })
 })

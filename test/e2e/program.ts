@@ -76,7 +76,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const startedBy = (path: string): string[] => (/\.m?[jt]s$/.test(path) ? [process.execPath, path] : [path])
 
 /** The program: from source, or what was built and the variable names. */
-const PROGRAM = startedBy(process.env.TESTED_PROGRAM ?? MAIN)
+export const PROGRAM = startedBy(process.env.TESTED_PROGRAM ?? MAIN)
 
 /** What is asked for comes soon, but the machine may be busy. */
 const PATIENCE_MS = 120_000

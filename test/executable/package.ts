@@ -263,6 +263,7 @@ test('the list of components has the packages that the program is made of, and e
     'hyparquet-writer',
   ]
   const names = [...server, 'minisearch', 'nodemailer', 'smol-toml', 'undici', 'valibot', '@valibot/to-json-schema']
+  names.push('@modelcontextprotocol/core', '@modelcontextprotocol/server', 'zod')
   const editor = ['autocomplete', 'commands', 'lang-json', 'language', 'lint', 'state', 'streamparser', 'view']
   names.push('preact', 'uplot', ...editor.map(name => `@codemirror/${name}`))
   names.push(...['common', 'highlight', 'json', 'lr'].map(name => `@lezer/${name}`))

@@ -44,7 +44,7 @@ const columns = (rows: readonly (readonly [string, string])[], width: number): s
 /** Groups of the help text, in order: full names, or the shared first word of commands. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Collect blocks': ['serve', 'dev', 'replay', 'index', 'import'],
-  'Ask and watch': ['search', 'export', 'status', 'health', 'doctor', 'stats'],
+  'Ask and watch': ['search', 'export', 'mcp', 'status', 'health', 'doctor', 'stats'],
   'Look after data': ['backup', 'restore', 'verify', 'prune', 'move', 'compact', 'salvage'],
   'Alert rules': ['rules', 'lists', 'silences', 'receive'],
   Accounts: ['account', 'accounts', 'token', 'audit'],

@@ -1,4 +1,4 @@
-import { refuse } from '../../lib/errors.ts'
+import { ChainsieveError, refuse } from '../../lib/errors.ts'
 import {
   type AgentAnswer,
   type AgentSession,
@@ -87,7 +87,7 @@ export const addressTool = agentTool(
       return {
         address,
         is: asToken ? 'token contract' : found ? 'contract' : 'account, or a contract from before the stored blocks',
-        ...(found && { contract: found, abi: await abiOf(session, network, address) }),
+        ...(found && { contract: found, ...(await abiOf(session, network, address)) }),
         ...(asToken && { token: asToken }),
         activity: {
           sent: activityOf(sent, showing.currency),
@@ -123,14 +123,15 @@ const activityOf = ({ total, hits, aggregations }: SearchResult, currency: strin
   }
 }
 
+/** Empty where the server tells none: one that only answers searches, or a data folder. */
 const abiOf = async (session: AgentSession, network: string, address: string): Promise<AgentAnswer> => {
-  const { source, name, probability, implementations, abis } = (await requestJson(
-    session,
-    'GET',
-    `${networkPath(network)}/abi/${address}`,
-  )) as AgentAnswer & { abis?: { name?: string }[] }
-  return {
-    ...{ source, name: name == null ? null : showText(String(name)), probability, implementations },
-    abis: (abis ?? []).map(abi => (abi.name === undefined ? null : showText(abi.name))),
-  }
+  const found = await requestJson(session, 'GET', `${networkPath(network)}/abi/${address}`).catch(error => {
+    if (error instanceof ChainsieveError && error.code === 'resource_not_found_exception') return null
+    throw error
+  })
+  if (!found) return {}
+  const { source, name, probability, implementations, abis } = found as AgentAnswer & { abis?: { name?: string }[] }
+  const names = (abis ?? []).map(abi => (abi.name === undefined ? null : showText(abi.name)))
+  const own = name == null ? null : showText(String(name))
+  return { abi: { source, name: own, probability, implementations, abis: names } }
 }

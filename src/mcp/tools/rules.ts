@@ -65,7 +65,7 @@ interface Simulated extends AgentAnswer {
 }
 
 const trySimulation = async (session: AgentSession, rule: WholeRule, range: object): Promise<Simulated> =>
-  (await requestJson(session, 'POST', `${RULES_URL}trySimulation/`, { ...rule, ...range })) as Simulated
+  (await requestJson(session, 'POST', `${RULES_URL}simulate/`, { ...rule, ...range })) as Simulated
 
 export const ruleCheckTool = agentTool(
   'rule_check',
@@ -146,7 +146,7 @@ const brief = (shown: AgentAnswer): AgentAnswer =>
 
 export const ruleListTool = agentTool(
   'rule_list',
-  'The rules of your account, with how often they fired and why they are idle or failing.',
+  'The rules of your account, how often they fired, and why they are idle.',
   {
     scope: 'rules',
     input: { cursor: optionalInput(textInput) },

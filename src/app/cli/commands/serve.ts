@@ -17,6 +17,7 @@ import {
 } from '../command.ts'
 import { formatCount as counted, formatStatus, formatText } from '../format.ts'
 import { formatDevNews } from '../format-news.ts'
+import { serverOf } from '../open-rule-book.ts'
 
 export const serveCommand = command({
   name: 'serve',
@@ -103,6 +104,19 @@ export const replayCommand = command({
       log,
       shutdown,
     })
+  },
+})
+
+export const mcpCommand = command({
+  name: 'mcp',
+  usage: '[--server URL] [options]',
+  summary:
+    'Serves an agent (Model Context Protocol) on standard input and output: searches of the data folder, or with --server all that its token may do there.',
+  settings: ['server', 'token', 'queryDeadline', 'readers', 'limit'],
+  options: { text: setting(toggle, 'false', 'Sends all data as text, for clients that show models nothing else.') },
+  arity: [0, 0],
+  run: async ({ services, config, options: { text }, log, shutdown }) => {
+    await services.agent(config, { server: serverOf(config, undefined), asText: text }, { log, shutdown })
   },
 })
 
