@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { byDefault, PROGRAM, readFlags, runMain, SEVERAL, SWITCH, TEXT } from '../../lib/flags.ts'
@@ -51,6 +51,7 @@ const main = async (): Promise<boolean> => {
     const elasticsearch = await findReference(values.elasticsearch ?? process.env.ELASTICSEARCH_7)
     const env = {
       ...{ BASE: `${server.url}/ethereum/demo/local/es`, TOKEN: token, TX, ROOT: `http://${root}` },
+      ...{ NODE: process.execPath, PROGRAM: resolve(program) },
       ADMIN_TOKEN: await createToken(program, data, 'bench', ['search', 'admin']),
       ...(elasticsearch !== undefined && { ELASTICSEARCH: elasticsearch }),
     }

@@ -99,6 +99,11 @@ export const TOOLS: readonly Client[] = [
     },
   },
   {
+    ...{ name: 'mcp', language: 'python', package: 'mcp', version: '2.3.0', short: true },
+    script: 'mcp-agent.py',
+    expected: { http: [15, '85'], stdio: [15, '85'] },
+  },
+  {
     ...{ name: 'langchain-elasticsearch', language: 'python', package: 'langchain-elasticsearch', version: '1.0.0' },
     ...{ script: 'langchain.py', short: true },
     expected: {
