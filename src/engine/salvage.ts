@@ -159,7 +159,8 @@ const copyWhole = (db: Database.Database, source: Database.Database): SalvageRes
     }
   })
   const lostAlerts = copyRows(db, 'alert') + copyRows(db, 'outbox')
-  copyWindows(db)
+  copyTogether(db, ['rule_window', 'rule_rows', 'episode'])
+  copyTogether(db, ['quiet'])
   // Pending removals are dropped.
   db.prepare("DELETE FROM meta WHERE key = 'pruning'").run()
   const nameless = isLacking ? removeNameless(db) : []
@@ -187,9 +188,8 @@ const copyRows = (db: Database.Database, table: string): number => {
   return lost
 }
 
-/** Windows as a whole, since a window with less would decide wrongly; without them, rules begin anew. */
-const copyWindows = (db: Database.Database) => {
-  const tables = ['rule_window', 'rule_rows', 'episode']
+/** All or nothing, since a window with less would decide wrongly; without them, rules begin anew. */
+const copyTogether = (db: Database.Database, tables: readonly string[]) => {
   try {
     db.transaction(() => {
       for (const table of tables) db.exec(`INSERT INTO ${table} SELECT * FROM old.${table} NOT INDEXED`)

@@ -106,7 +106,7 @@ test('everything that is missing is told at once, in the order of the rule', () 
     'technology: technology must be one part of a network\'s name, such as "ethereum", and is missing.',
     'blockchain: blockchain must be one part of a network\'s name, such as "ethereum", and is missing.',
     'network: network must be one part of a network\'s name, such as "ethereum", and is missing.',
-    'config: config must be an object with "targetType", "targetMap", "alerts", "when" and "notify", and is missing.',
+    'config: config must be an object with "targetType", "targetMap", "alerts", "read", "when" and "notify", and is missing.',
   )
   refused(
     rule({ config: {} }),
@@ -123,7 +123,7 @@ test('everything that is missing is told at once, in the order of the rule', () 
   ])
     refused(value, `: The rule must be an object, ${what === undefined ? 'and is missing' : `not ${what}`}.`)
 })
-const TYPES = '"Event", "Log", "Transaction", "Call", "Contract", "Token", "Trace", "Method" or "Block"'
+const TYPES = '"Event", "Log", "Transaction", "Call", "Contract", "Token", "Trace", "Method", "Block" or "State"'
 
 test('the properties of a rule have their types', () => {
   const integer = 'an integer from 0 to 100000'
@@ -167,17 +167,17 @@ test('the properties of a rule have their types', () => {
 test('config has what it has and nothing else', () => {
   refused(
     rule({ config: config({ targetmap: [], version: 1 }) }),
-    'config.targetmap: "targetmap" is not a property of the config, which has "targetType", "targetMap", "alerts", "when" and "notify". Did you mean "targetMap"?',
-    'config.version: "version" is not a property of the config, which has "targetType", "targetMap", "alerts", "when" and "notify".',
+    'config.targetmap: "targetmap" is not a property of the config, which has "targetType", "targetMap", "alerts", "read", "when" and "notify". Did you mean "targetMap"?',
+    'config.version: "version" is not a property of the config, which has "targetType", "targetMap", "alerts", "read", "when" and "notify".',
   )
   refused(
     rule({ config: JSON.parse('{"__proto__": {"targetType": "Event"}, "targetType": "Event"}') }),
-    'config.__proto__: "__proto__" is not a property of the config, which has "targetType", "targetMap", "alerts", "when" and "notify".',
+    'config.__proto__: "__proto__" is not a property of the config, which has "targetType", "targetMap", "alerts", "read", "when" and "notify".',
     'config.targetMap: targetMap must be a list of 1 to 10 conditions, and is missing.',
     'config.alerts: alerts must be a list of 1 to 10 alerts, and is missing.',
   )
   for (const targetType of TARGET_TYPES)
-    if (!['Transaction', 'Log', 'Block', 'Trace', 'Call', 'Method', 'Contract', 'Token'].includes(targetType))
+    if (!['Transaction', 'Log', 'Block', 'Trace', 'Call', 'Method', 'Contract', 'Token', 'State'].includes(targetType))
       accepted(rule({ config: config({ targetType }) }))
   refused(
     rule({ config: config({ targetType: 'event' }) }),
