@@ -36,6 +36,10 @@ export const agentRoute = agentRoutes(
         content: { [JSON_BODY]: { type: 'object' }, 'text/event-stream': { type: 'string' } },
       },
       202: answerSchema({}, 'A notification was taken; there is no body.'),
+      400: {
+        description: 'The message is not one of JSON-RPC, or of a version that is not spoken here.',
+        content: { [JSON_BODY]: { type: 'object' } },
+      },
     },
   },
   (services, parameters) => {

@@ -41,6 +41,7 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
   const msearch = '{"index":"tx"}\n{"size":1}\n{"index":"log"}\n{"query":{"no":1}}\n'
   return {
     '/metrics get': {},
+    '/mcp post': { body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     // Nothing has these names.
     ...Object.fromEntries(
       ['_tasks/{id}', ...['_template', '_component_template', '_index_template'].map(it => `${it}/{names}`)].map(it => [
