@@ -20,13 +20,14 @@ const NAMES_KINDS = [
   // Which documents must be found by their ids.
   /^src\/engine\/verify\.ts$/,
   /^src\/engine\/query\/(fields\/find-by-id|plan\/planner)\.ts$/,
-  /^src\/rules\/(entities|rule)\.ts$/,
+  /^src\/rules\/(entities|rule|state\/fields)\.ts$/,
   // What a pack holds.
   /^src\/export\/(from-documents|pack)\.ts$/,
   // What a block holds that is stored in part.
   /^src\/ingest\/scoped\/partial-blocks\.ts$/,
   // These ask as clients do.
   /^src\/console\//,
+  /^src\/mcp\/tools\//,
   /^src\/dev\/chain-news\.ts$/,
 ]
 

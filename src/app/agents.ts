@@ -26,7 +26,7 @@ export const serveAgent = async (config: Config, { server, asText }: AgentOption
   const api = server ? apiAt(server.server, server.token) : await apiOfFolder(config, run)
   const session: AgentSession = {
     api,
-    scopes: server ? await scopesAt(api, server.server) : READER.scopes,
+    scopes: server ? await agentScopesAt(api, server.server) : READER.scopes,
     owner: 'local',
     currencyOf: createCurrencies(config.networks),
     // A server records changes of its rules by the token.
@@ -60,7 +60,7 @@ const apiAt =
   }
 
 /** Undefined where a server does not say. Fails if it does not know the token. */
-const scopesAt = async (api: AgentApi, url: string): Promise<ReadonlySet<string> | undefined> => {
+const agentScopesAt = async (api: AgentApi, url: string): Promise<ReadonlySet<string> | undefined> => {
   const { status, text } = await api('GET', '/account')
   if (status === 401)
     throw stop('token_refused', `${url} does not know the token: create one with chainsieve token create`)

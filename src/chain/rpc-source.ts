@@ -23,7 +23,7 @@ import type {
   ChainSource,
   FinalityBlocks,
   FollowOptions,
-  ReadAnswer,
+  StateAnswer,
   StateQuestion,
 } from './source.ts'
 import { createTransactionSource } from './transactions/transaction-source.ts'
@@ -217,7 +217,7 @@ const toCallResult = (answer: Answer, method: string): string | null => {
   return toHex(answer, method)
 }
 
-const toReadAnswer = (answer: Answer, method: string): ReadAnswer => {
+const toReadAnswer = (answer: Answer, method: string): StateAnswer => {
   if (method !== 'eth_call' || answer.error === undefined || !isRevert(answer.error))
     return { hex: toHex(answer, method) }
   return { error: answer.error.message.slice(0, MAX_REASON).toWellFormed() }

@@ -80,7 +80,7 @@ export interface BudgetWait {
 
 /** A balance, or a call, of which a failure by the contract is an answer, too. */
 export type ReadQuestion = { balanceOf: string } | { to: string; data: string }
-export type ReadAnswer = { hex: string } | { error: string }
+export type StateAnswer = { hex: string } | { error: string }
 
 export type StateQuestion = { codeOf: string } | { storageOf: string; slot: string }
 
@@ -97,7 +97,7 @@ export interface ChainSource {
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
   state?(questions: readonly StateQuestion[], signal: AbortSignal): Promise<string[]>
   /** The state after the block of that hash, only while it is in the chain (EIP-1898). */
-  stateAt?(blockHash: string, questions: readonly ReadQuestion[], signal: AbortSignal): Promise<ReadAnswer[]>
+  stateAt?(blockHash: string, questions: readonly ReadQuestion[], signal: AbortSignal): Promise<StateAnswer[]>
   /** Whether blocks have traces; undefined until nodes were probed. May change. */
   tracing?(): Tracing | undefined
   scoped?: ScopedSource

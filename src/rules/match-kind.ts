@@ -129,7 +129,7 @@ export const createKindMatcher = () => {
     }
     visitPassing(group, entity, member => {
       if (!member.live || member.rule.startBlock! > block || member.found === entity.stamp) return
-      if (full.size > 0 && isFull(member.rule, full)) return
+      if (full.size > 0 && isAccountFull(member.rule, full)) return
       member.found = entity.stamp
       if (waits) open()
       else found(member)
@@ -270,14 +270,14 @@ const failGroup = (group: RuleGroup, error: unknown, { block, broken, failed }: 
 }
 
 /** Windows take all matches of a block. */
-const isFull = ({ account, input }: StoredRule, full: ReadonlySet<number>): boolean =>
+const isAccountFull = ({ account, input }: StoredRule, full: ReadonlySet<number>): boolean =>
   full.has(account) && !input.config.when
 
 /** Whether only full accounts have rules in the group. */
 const isSpent = (group: RuleGroup, { full, spent }: BlockMatching): boolean => {
   if (full.size === 0) return false
   if (spent.has(group)) return true
-  if (!group.members.items.every(({ live, rule }) => !live || isFull(rule, full))) return false
+  if (!group.members.items.every(({ live, rule }) => !live || isAccountFull(rule, full))) return false
   spent.add(group)
   return true
 }

@@ -105,6 +105,7 @@ const NAMES_CHANNELS = [
   // What the operator has to set for emails.
   /^src\/(doctor\/receivers|app\/advice)\.ts$/,
   // An example of a rule.
+  /^src\/mcp\/tools\/rules\.ts$/,
   /^src\/http\/(openapi\/|alerting\/(route|service)\.ts)/,
   // What the triggers of another service are here.
   /^src\/app\/openzeppelin\/receivers\.ts$/,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { encodeFunctionData, parseAbi } from 'viem'
 import { checkRule } from '../../src/rules/schema.ts'
 import { encodeCall, parseCall } from '../../src/rules/state/call.ts'
-import { createReader } from '../../src/rules/state/readings.ts'
+import { createStateReader } from '../../src/rules/state/readings.ts'
 import { ruleBody as rule, ruleConfig } from '../support/rules.ts'
 
 const ADDRESS = '0x0D3eB21b6b21833A4939Cfff4810E9AE0758e12C'
@@ -113,7 +113,7 @@ test('calls are encoded as viem does', () => {
 })
 
 test('a reading and the one before', () => {
-  const { questions, readings, matches } = createReader({
+  const { questions, readings, matches } = createStateReader({
     ...{ address: ADDRESS, call: 'function price() view returns (int256 price, string)', decimals: 2, every: EVERY },
   })
   assert.deepEqual(questions, [{ to: ADDRESS.toLowerCase(), data: '0xa035b1fe' }])

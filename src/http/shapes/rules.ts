@@ -44,12 +44,12 @@ const windowCondition = {
   operator: may(choiceOf(WINDOW_OPERATORS)),
   value: may(described('A number as text; not with `First`.', str)),
 }
-const within = strict({ blocks: may(intFrom(1)), seconds: may(intFrom(1)) })
+const withinShape = strict({ blocks: may(intFrom(1)), seconds: may(intFrom(1)) })
 
 const when = strict({
   by: may(described('Fields; each combination of values has a window.', arrayOf(str))),
   keys: may(described('Values of `by` to watch although nothing matched.', arrayOf(str))),
-  within: described('Either blocks, or seconds of the chain.', within),
+  within: described('Either blocks, or seconds of the chain.', withinShape),
   conditions: described('All must hold.', arrayOf(strict(windowCondition))),
   resolve: may(described('End an episode whose conditions no longer hold.', arrayOf(strict(windowCondition)))),
 })

@@ -47,13 +47,13 @@ const toRows = (
   const places = new Map<Document, number>()
   const sources: WindowSource[] = []
   const placeOf = ({ kind, document }: LastMatch): number => {
-    const known = places.get(document) ?? sources.push(sourceOf(kind, document)) - 1
+    const known = places.get(document) ?? sources.push(windowSourceOf(kind, document)) - 1
     places.set(document, known)
     return known
   }
   return {
     ...{ number: Number(block.number), time: Number(block.timestamp), hash: block.hash, receivedAt },
-    own: sourceOf('block', documents.block(0)!),
+    own: windowSourceOf('block', documents.block(0)!),
     sources,
     rules: gathered.map(({ rule, entries, lasts }) => ({
       ...{ rule: rule.id, revision: rule.matching, entries, lasts: lasts.map(placeOf) },
@@ -61,7 +61,7 @@ const toRows = (
   }
 }
 
-const sourceOf = (_type: Kind, document: Document): WindowSource => ({
+const windowSourceOf = (_type: Kind, document: Document): WindowSource => ({
   ...{ _id: document._id, _type, source: jsonOf(document) },
 })
 

@@ -1,6 +1,6 @@
 import type { RuleMatch } from '../../alerts/alert.ts'
 import type { AlertUpdate, Scan } from '../../alerts/alert-store.ts'
-import type { ChainSource, ReadAnswer } from '../../chain/source.ts'
+import type { ChainSource, StateAnswer } from '../../chain/source.ts'
 import type { BlockLookups } from '../../engine/port.ts'
 import { ChainsieveError, messageOf } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/retry.ts'
 import type { FindList } from '../../rules/lower.ts'
 import { quietOf } from '../../rules/notify/quiet.ts'
 import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
-import { createReader } from '../../rules/state/readings.ts'
+import { createStateReader } from '../../rules/state/readings.ts'
 
 export interface StateReadingsOptions {
   network: string
@@ -33,13 +33,13 @@ export interface StateReadingsOptions {
 export const KEPT_STATE = 128
 const RETRY_READ_MS = 3_000
 /** Failures that say nothing about the block. */
-const PASSING = ['node_unreachable', 'node_rate_limited']
+const RETRIED_CODES = ['node_unreachable', 'node_rate_limited']
 
-interface Reading {
+interface LastReading {
   matching: number
   block: number
   hash: string
-  answers: readonly ReadAnswer[]
+  answers: readonly StateAnswer[]
 }
 
 /**
@@ -49,21 +49,21 @@ interface Reading {
  */
 export const createStateReadings = (options: StateReadingsOptions) => {
   const { network, rules, read, blocks, timeOf, tell, clock, signal } = options
-  const readers = new Map<number, { matching: number; reader: ReturnType<typeof createReader> }>()
+  const readers = new Map<number, { matching: number; reader: ReturnType<typeof createStateReader> }>()
   /** The newest reading of each rule, which the next one is compared with. */
-  const newest = new Map<number, Reading>()
+  const newest = new Map<number, LastReading>()
   const retryAt = new Map<number, number>()
 
   const readerOf = ({ id, matching, input }: StoredRule) => {
     const known = readers.get(id)
     if (known?.matching === matching) return known.reader
-    const reader = createReader(input.config.read!)
+    const reader = createStateReader(input.config.read!)
     readers.set(id, { matching, reader })
     return reader
   }
 
   /** The reading before: remembered, or read again. Undefined if the node no longer has that state. */
-  const before = async (rule: StoredRule, number: number): Promise<Reading | undefined> => {
+  const before = async (rule: StoredRule, number: number): Promise<LastReading | undefined> => {
     const hash = number < 0 ? undefined : blocks.hash(number)
     if (hash === undefined) return undefined
     const known = newest.get(rule.id)
@@ -163,7 +163,7 @@ export const createStateReadings = (options: StateReadingsOptions) => {
     // Several at once, each block by block: the nodes' own limits hold as for other calls.
     await Promise.all(
       Array.from({ length: RULES_AT_ONCE }, async () => {
-        for (const rule of queue) for (let i = 0; i < BLOCKS_AT_ONCE && (await readNext(rule, top)); i++);
+        for (const rule of queue) for (let i = 0; i < READINGS_AT_ONCE && (await readNext(rule, top)); i++);
       }),
     )
   }
@@ -171,6 +171,6 @@ export const createStateReadings = (options: StateReadingsOptions) => {
 
 const RULES_AT_ONCE = 8
 /** Blocks of a rule that is behind, before it is another one's turn. */
-const BLOCKS_AT_ONCE = 20
+const READINGS_AT_ONCE = 20
 
-const isPassing = (error: unknown): boolean => error instanceof ChainsieveError && PASSING.includes(error.code)
+const isPassing = (error: unknown): boolean => error instanceof ChainsieveError && RETRIED_CODES.includes(error.code)

@@ -37,7 +37,7 @@ export const checkState = (read: InputPlace, conditions: InputPlace, limits: Lim
     return void read.fault('read must have either "balances", a list of addresses, or "address" and "call".')
   const outputs = isCall ? checkCall(read) : checkBalances(read, balances, limits)
   const hasDecimals = read.member('decimals').value !== undefined
-  if (outputs) checkNames(conditions, [], { outputs, isCall, hasDecimals })
+  if (outputs) checkReadNames(conditions, [], { outputs, isCall, hasDecimals })
 }
 
 const checkBalances = (read: InputPlace, place: InputPlace, limits: Limits): AbiParam[] => {
@@ -85,7 +85,7 @@ const checkCall = (read: InputPlace): readonly AbiParam[] | undefined => {
 }
 
 /** Conditions that name what no reading has, or order by what is no number. */
-const checkNames = (
+const checkReadNames = (
   place: InputPlace,
   around: string[],
   context: { outputs: readonly AbiParam[]; isCall: boolean; hasDecimals: boolean },
@@ -98,7 +98,7 @@ const checkNames = (
     const { name, operator, value, useScaledValue, operatorParameters } = it.value
     const names = typeof name === 'string' ? [...around, name] : around
     if (Array.isArray(operatorParameters)) {
-      checkNames(it.member('operatorParameters'), names, context)
+      checkReadNames(it.member('operatorParameters'), names, context)
       continue
     }
     const steps = stateSteps(names)

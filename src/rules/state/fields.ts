@@ -5,7 +5,7 @@ import { shortenText } from '../../query/json.ts'
 import { quotedList } from '../input.ts'
 
 /** A reading as `_source`, in the encodings of other documents. */
-export type Reading = Record<string, unknown>
+export type StateReading = Record<string, unknown>
 
 /** Fields of a reading, each compared as a field of another kind of document. */
 const STATE_FIELDS: Readonly<Record<string, readonly [kind: Kind, field: string]>> = {
@@ -35,10 +35,10 @@ export const stateFaces = (
   [name = '', ...rest]: readonly string[],
   scaled: boolean,
   { outputs, decimals }: Comparing,
-): ((reading: Reading) => readonly ComparedValue[]) | undefined => {
+): ((reading: StateReading) => readonly ComparedValue[]) | undefined => {
   if (name === 'previous') {
     const inner = rest[0] === 'previous' ? undefined : stateFaces(rest, scaled, { outputs, decimals })
-    return inner && (({ previous }) => (previous ? inner(previous as Reading) : NO_FACES))
+    return inner && (({ previous }) => (previous ? inner(previous as StateReading) : NO_FACES))
   }
   if (!Object.hasOwn(STATE_FIELDS, name)) return undefined
   const [kind, field] = STATE_FIELDS[name]!

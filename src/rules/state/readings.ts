@@ -1,4 +1,4 @@
-import type { ReadAnswer, ReadQuestion } from '../../chain/source.ts'
+import type { ReadQuestion, StateAnswer } from '../../chain/source.ts'
 import { blockParts } from '../../documents/logs.ts'
 import {
   asJson,
@@ -12,7 +12,7 @@ import { compileTest, operandOf } from '../../query/compare.ts'
 import { type FindList, NO_LISTS, OPERATOR_MEANINGS } from '../lower.ts'
 import { isListValue, isLogic, type RuleCondition, type RuleConfig } from '../rule.ts'
 import { decodeResults, encodeCall, parseCall, type ReadConfig } from './call.ts'
-import { type Comparing, type Reading, stateFaces, stateSteps } from './fields.ts'
+import { type Comparing, type StateReading, stateFaces, stateSteps } from './fields.ts'
 
 interface ReadBlock {
   number: number
@@ -22,7 +22,7 @@ interface ReadBlock {
 }
 
 /** What a rule of the target `State` asks at a block, and what the answers mean. */
-export const createReader = (read: ReadConfig) => {
+export const createStateReader = (read: ReadConfig) => {
   const abi = read.balances ? undefined : parseCall(read.call)
   const questions: ReadQuestion[] = read.balances
     ? read.balances.map(address => ({ balanceOf: address.toLowerCase() }))
@@ -30,7 +30,7 @@ export const createReader = (read: ReadConfig) => {
   const addresses = (read.balances ?? [read.address!]).map(it => formatAddress(it.toLowerCase()))
   const decimals = read.balances ? COIN_DECIMALS : (read.decimals ?? null)
 
-  const shownOf = (answer: ReadAnswer): { value?: unknown; result?: unknown; error: string | null } => {
+  const shownOf = (answer: StateAnswer): { value?: unknown; result?: unknown; error: string | null } => {
     if ('error' in answer) return { error: answer.error }
     if (!abi) {
       const value = BigInt(answer.hex)
@@ -48,9 +48,9 @@ export const createReader = (read: ReadConfig) => {
     /** One reading of each question, with its id. `before`: the answers at the block before. */
     readings(
       { number, hash, time }: ReadBlock,
-      answers: readonly ReadAnswer[],
-      before: { number: number; answers: readonly ReadAnswer[] } | undefined,
-    ): { _id: string; _source: Reading }[] {
+      answers: readonly StateAnswer[],
+      before: { number: number; answers: readonly StateAnswer[] } | undefined,
+    ): { _id: string; _source: StateReading }[] {
       const block = blockParts(number, hash, time)
       return answers.map((answer, i) => {
         const previous = before?.answers[i]
@@ -76,7 +76,7 @@ export const createReader = (read: ReadConfig) => {
   }
 }
 
-type ReadingTest = (reading: Reading) => boolean
+type ReadingTest = (reading: StateReading) => boolean
 
 const compileAll = (
   conditions: readonly RuleCondition[],

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useEvery, useGet, usePages, useSettled } from '../../api/ask.ts'
 import { callApi, messageOf } from '../../api/client.ts'
-import type { WatchLists as Lists, WatchList, WatchListChange, WatchListValues } from '../../api/wire.ts'
+import type { WatchList, WatchListChange, WatchLists, WatchListValues } from '../../api/wire.ts'
 import { Link, navigate } from '../../browser/router.tsx'
 import { announce, announced } from '../../parts/announce.ts'
 import { Await, Empty } from '../../parts/answer.tsx'
@@ -12,24 +12,24 @@ import { type Column, PagedList, VirtualTable } from '../../parts/table.tsx'
 import { say, Text, Time } from '../../parts/text.tsx'
 import { RulesPage } from './list.tsx'
 
-const LISTS = '/rules/lists'
-const REFRESH_MS = 10_000
+const LISTS_PAGE = '/rules/lists'
+const LISTS_REFRESH_MS = 10_000
 const TYPING_MS = 250
 const PAGE_SIZE = '200'
 
-const pathOf = (name: string, below = '') => `alerting/lists/${encodeURIComponent(name)}/${below}`
-const pageOf = (name: string) => `${LISTS}/${encodeURIComponent(name)}`
-const send = <T,>(path: string, method: 'POST' | 'PUT', body: string) =>
+const listPath = (name: string, below = '') => `alerting/lists/${encodeURIComponent(name)}/${below}`
+const listPage = (name: string) => `${LISTS_PAGE}/${encodeURIComponent(name)}`
+const sendValues = <T,>(path: string, method: 'POST' | 'PUT', body: string) =>
   callApi<T>(path, { method, body, headers: { 'content-type': 'application/x-ndjson' } })
 
 /** Watch lists of the account, and the open one. */
-export const WatchLists = ({ open }: { open: string | undefined }) => {
-  const asked = useGet<Lists>('alerting/lists/')
-  useEvery(REFRESH_MS, asked.again)
+export const WatchListsPage = ({ open }: { open: string | undefined }) => {
+  const asked = useGet<WatchLists>('alerting/lists/')
+  useEvery(LISTS_REFRESH_MS, asked.again)
   const [isNew, setNew] = useState(false)
   const create = <Button class="main" label="Create a list" onClick={() => setNew(true)} />
   return (
-    <RulesPage current={LISTS} actions={create}>
+    <RulesPage current={LISTS_PAGE} actions={create}>
       <Await asked={asked} failed="The watch lists cannot be read" busy="Reading the watch lists">
         {({ lists }) => (
           <>
@@ -45,11 +45,11 @@ export const WatchLists = ({ open }: { open: string | undefined }) => {
               {lists.length > 0 && (
                 <VirtualTable
                   label="Watch lists"
-                  columns={COLUMNS}
+                  columns={LIST_COLUMNS}
                   rows={lists}
                   keyOf={({ name }) => name}
                   open={open}
-                  onOpen={({ name }) => navigate(pageOf(name), { replace: open !== undefined })}
+                  onOpen={({ name }) => navigate(listPage(name), { replace: open !== undefined })}
                 />
               )}
               {open !== undefined && (
@@ -71,10 +71,10 @@ export const WatchLists = ({ open }: { open: string | undefined }) => {
   )
 }
 
-const COLUMNS: readonly Column<WatchList>[] = [
+const LIST_COLUMNS: readonly Column<WatchList>[] = [
   {
     ...{ title: 'Name', width: 'minmax(16ch, 1fr)', isMain: true },
-    cell: ({ name }) => <Link to={pageOf(name)}>{name}</Link>,
+    cell: ({ name }) => <Link to={listPage(name)}>{name}</Link>,
   },
   { title: 'Values', width: '10ch', align: 'right', cell: ({ size }) => size.toLocaleString() },
   { title: 'Used by', width: 'minmax(16ch, 2fr)', cell: list => <Users list={list} /> },
@@ -128,13 +128,13 @@ const ValuesField = ({ text, onText }: ValuesProps) => (
   </>
 )
 
-interface NewProps {
+interface NewListProps {
   names: readonly string[]
   done(): void
   onClose(): void
 }
 
-const NewList = ({ names, done, onClose }: NewProps) => {
+const NewList = ({ names, done, onClose }: NewListProps) => {
   const [name, setName] = useState('')
   const [text, setText] = useState('')
   const [fault, setFault] = useState<string>()
@@ -142,14 +142,14 @@ const NewList = ({ names, done, onClose }: NewProps) => {
     // The server would put the values in the place of those that the list has.
     if (names.includes(name)) return setFault('There is a list of this name. Choose another one.')
     try {
-      await send<WatchList>(pathOf(name), 'PUT', text)
+      await sendValues<WatchList>(listPath(name), 'PUT', text)
     } catch (error) {
       return setFault(messageOf(error))
     }
     announce('Created the list.')
     onClose()
     done()
-    navigate(pageOf(name))
+    navigate(listPage(name))
   }
   return (
     <Dialog title="Create a list" onClose={onClose}>
@@ -167,20 +167,20 @@ const NewList = ({ names, done, onClose }: NewProps) => {
   )
 }
 
-interface OneProps {
+interface OneListProps {
   name: string
   /** Undefined where there is none. */
   list: WatchList | undefined
   onChanged(): void
 }
 
-const OneList = ({ name, list, onChanged }: OneProps) => {
+const OneList = ({ name, list, onChanged }: OneListProps) => {
   const [text, setText] = useState('')
   const [sought, setSought] = useState('')
   const value = useSettled(sought.trim(), TYPING_MS)
   const ask = async (after: string | undefined, signal: AbortSignal) => {
     const query = new URLSearchParams({ size: PAGE_SIZE, ...(after && { after }), ...(value && { value }) })
-    const { values, next } = await callApi<WatchListValues>(pathOf(name, `values/?${query}`), { signal })
+    const { values, next } = await callApi<WatchListValues>(listPath(name, `values/?${query}`), { signal })
     return { rows: values, next }
   }
   const values = usePages(list && `list ${name} ${list.revision} ${value}`, ask)
@@ -190,7 +190,7 @@ const OneList = ({ name, list, onChanged }: OneProps) => {
     return isDone
   }
   const change = async (how: 'add' | 'remove', body: string) => {
-    const { count } = await send<WatchListChange>(pathOf(name, `${how}/`), 'POST', body)
+    const { count } = await sendValues<WatchListChange>(listPath(name, `${how}/`), 'POST', body)
     announce(`${how === 'add' ? 'Added' : 'Removed'} ${countText(count, 'value')}.`)
   }
   const typed = (how: 'add' | 'remove') => async () => {
@@ -200,7 +200,7 @@ const OneList = ({ name, list, onChanged }: OneProps) => {
     const asked = `All ${countText(list!.size, 'value')} go, and these are in their place. Rules see it from the next block on.`
     if (!(await confirm({ title: `Replace the values of ${name}?`, text: asked, action: 'Replace all' }))) return
     const isDone = await act(async () => {
-      const { size } = await send<WatchList>(pathOf(name), 'PUT', text)
+      const { size } = await sendValues<WatchList>(listPath(name), 'PUT', text)
       announce(`The list has ${countText(size, 'value')} now.`)
     })
     if (isDone) setText('')
@@ -208,8 +208,8 @@ const OneList = ({ name, list, onChanged }: OneProps) => {
   const remove = async () => {
     const asked = 'The list and its values go. This cannot be undone.'
     if (!(await confirm({ title: `Delete ${name}?`, text: asked, action: 'Delete the list' }))) return
-    const isDone = await act(() => callApi(pathOf(name), { method: 'DELETE' }))
-    if (isDone) navigate(LISTS, { replace: true })
+    const isDone = await act(() => callApi(listPath(name), { method: 'DELETE' }))
+    if (isDone) navigate(LISTS_PAGE, { replace: true })
   }
   const columns: readonly Column<string>[] = [
     {
@@ -233,13 +233,13 @@ const OneList = ({ name, list, onChanged }: OneProps) => {
   ]
   if (!list)
     return (
-      <Aside what="list" title={<Text value={name} most={60} brief />} onClose={() => navigate(LISTS)}>
+      <Aside what="list" title={<Text value={name} most={60} brief />} onClose={() => navigate(LISTS_PAGE)}>
         <p>There is no watch list of this name.</p>
       </Aside>
     )
   const hasText = text.trim() !== ''
   return (
-    <Aside what="list" title={name} onClose={() => navigate(LISTS)}>
+    <Aside what="list" title={name} onClose={() => navigate(LISTS_PAGE)}>
       <p>
         {countText(list.size, 'value')}.{' '}
         {say`Used by ${<Users list={list} />}. Changed ${<Time value={list.updatedAt} />}.`}
