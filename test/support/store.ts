@@ -439,5 +439,6 @@ export const excerptOf = (
 })
 
 export const VERSION_WITHOUT_SHELF = 12
-export const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied;
-  ${['shelf', 'batch', 'hidden'].map(table => `DROP TABLE ${table}`).join(';')};`
+/** Takes back what versions from 13 on brought. */
+export const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied; ALTER TABLE alert DROP COLUMN windows;
+  ${['shelf', 'batch', 'hidden', 'quiet', 'rule_window', 'rule_rows', 'episode'].map(table => `DROP TABLE ${table}`).join(';')};`
