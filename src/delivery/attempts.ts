@@ -36,6 +36,7 @@ const MAX_KNOWN = 20_000
 export const createAttempts = (options: AttemptsOptions) => {
   const { store, scheduler, channels, sender, counted, clock, ask, againMs, perDestination, schedule, random } = options
   const under = new Set<Promise<void>>()
+  const judge = createHealthJudge(options)
   let ended: { begun: RunningAttempt; job: Job; attempt: DeliveryAttempt }[] = []
 
   /** Schedules a destination for `dueAt` (epoch, ms), or later if its breaker is open. */
@@ -161,32 +162,6 @@ export const createAttempts = (options: AttemptsOptions) => {
     }
   }
 
-  /** Applies an outcome to the destination's health. A refused action says nothing about it. */
-  const judge = (
-    { destination, turn, probe }: RunningAttempt,
-    job: Job,
-    outcome: DeliveryAttempt['outcome'],
-    now: number,
-  ) => {
-    const { breakers } = destination
-    if (outcome.type === 'delivered' || outcome.type === 'gone') {
-      succeeded(breakers)
-      destination.health = 'well'
-    } else if (outcome.type === 'retry') {
-      const elapsed = clock.elapsed()
-      failed(breakers, turn, elapsed, probe)
-      destination.health = 'failing'
-      const span = scheduleSpan(schedule)
-      const failingMs = elapsed - (failingSince(breakers) ?? elapsed)
-      if (failingMs < span) return
-      // The receiver may have failed since before this start.
-      const first = Math.min(now - failingMs, options.failingSince?.(job) ?? Number.POSITIVE_INFINITY)
-      const why = `dead: its receiver has accepted nothing since ${new Date(first).toISOString()}`
-      const gone = store.expire(destination, now - span, now, why)
-      if (gone > 0) counted.dead.add({ channel: job.action.type }, gone)
-    }
-  }
-
   return {
     ...{ start, settle, offer },
     /** Resolves when all attempts have ended; their outcomes may still be unwritten. */
@@ -203,6 +178,40 @@ interface RunningAttempt {
   /** Frees its slot; a second call has no effect. */
   leave(): void
 }
+
+/** Applies an outcome to the destination's health. A refused action says nothing about it. */
+const createHealthJudge =
+  ({
+    store,
+    clock,
+    counted,
+    schedule,
+    failingSince: failingBefore,
+  }: Pick<AttemptsOptions, 'store' | 'clock' | 'counted' | 'schedule' | 'failingSince'>) =>
+  (
+    { destination, turn, probe }: Pick<RunningAttempt, 'destination' | 'turn' | 'probe'>,
+    job: Job,
+    outcome: DeliveryAttempt['outcome'],
+    now: number,
+  ) => {
+    const { breakers } = destination
+    if (outcome.type === 'delivered' || outcome.type === 'gone') {
+      succeeded(breakers)
+      destination.health = 'well'
+    } else if (outcome.type === 'retry') {
+      const elapsed = clock.elapsed()
+      failed(breakers, turn, elapsed, probe)
+      destination.health = 'failing'
+      const span = scheduleSpan(schedule)
+      const failingMs = elapsed - (failingSince(breakers) ?? elapsed)
+      if (failingMs < span) return
+      // The receiver may have failed since before this start.
+      const first = Math.min(now - failingMs, failingBefore?.(job) ?? Number.POSITIVE_INFINITY)
+      const why = `dead: its receiver has accepted nothing since ${new Date(first).toISOString()}`
+      const gone = store.expire(destination, now - span, now, why)
+      if (gone > 0) counted.dead.add({ channel: job.action.type }, gone)
+    }
+  }
 
 const combinedWith = (
   first: DueDelivery,

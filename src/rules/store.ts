@@ -144,19 +144,7 @@ const createRuleReading = (db: ReturnType<typeof connectAccounts>, limits: Limit
   }
 }
 
-/** Several processes and threads may open the rules at once. `native`: path of SQLite's binding. */
-export const openRules = (
-  folder: string,
-  {
-    native,
-    now = Date.now,
-    limits = DEFAULT_LIMITS,
-  }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
-) => {
-  // The disk may be slow: commits do not wait for it, `synced` does.
-  const db = connectAccounts(folder, native, { lasting: false })
-  const reading = createRuleReading(db, limits)
-  const { find, get } = reading
+const prepareRuleWrites = (db: ReturnType<typeof connectAccounts>) => {
   const nextSeq = db.prepare<[], number>('UPDATE rule_changes SET last = last + 1 RETURNING last').pluck()
   const insert = db.prepare(
     `INSERT INTO rules (account, revision, matching, enabled, network, start_block, input, created_at, updated_at, seq)
@@ -171,6 +159,23 @@ export const openRules = (
   const drop = db.prepare('DELETE FROM rules WHERE id = ?')
   const leave = db.prepare('INSERT OR REPLACE INTO rules_gone (network, rule, seq) VALUES (?, ?, ?)')
   const enter = db.prepare('DELETE FROM rules_gone WHERE network = ? AND rule = ?')
+  return { nextSeq, insert, replace, start, enabled, drop, leave, enter }
+}
+
+/** Several processes and threads may open the rules at once. `native`: path of SQLite's binding. */
+export const openRules = (
+  folder: string,
+  {
+    native,
+    now = Date.now,
+    limits = DEFAULT_LIMITS,
+  }: { native?: string; now?: () => number; limits?: Limits | undefined } = {},
+) => {
+  // The disk may be slow: commits do not wait for it, `synced` does.
+  const db = connectAccounts(folder, native, { lasting: false })
+  const reading = createRuleReading(db, limits)
+  const { find, get } = reading
+  const { nextSeq, insert, replace, start, enabled, drop, leave, enter } = prepareRuleWrites(db)
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const trail = createTrail(db, now)
   let written = 0

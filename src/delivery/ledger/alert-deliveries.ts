@@ -57,6 +57,8 @@ type DeliveryTarget = Pick<
 /** Creates deliveries of alerts. Every function runs within a transaction. */
 export const createAlertDeliveries = (db: Db) => {
   const limitOf = createBacklogLimit(db)
+  const sending = createSendTimes(db)
+  const disabledBy = createDisabledCheck(db)
   const { receiverOf, keepMessage } = createMessages(db)
   const rowsOf = db.prepare<[string, string], AlertDeliveryRow>(
     `SELECT d.id, d.round, d.type, d.state, d.action, d.rule, d.revision, d.account, d.receiver, d.destination, d.message,
@@ -70,23 +72,6 @@ export const createAlertDeliveries = (db: Db) => {
      VALUES (@network, @alert, @round, @type, @action, @original, @rule, @revision, @account, @receiver, @destination, @message,
        @state, @nextAt, @now, @now, @receivedAt, @changedAt, @settledAt, @retracted, @error, @groupKey, @groupSize)`,
   )
-  const joinable = db.prepare<[number, number, string, number], { count: number; at: number | null }>(
-    `SELECT count(*) AS count, min(next_at) AS at FROM delivery INDEXED BY delivery_group
-     WHERE state = 'queued' AND rule = ? AND receiver = ? AND group_key = ? AND group_id IS NULL AND next_at > ?`,
-  )
-  const sendGroup = db.prepare(
-    `UPDATE delivery SET next_at = @now WHERE state = 'queued' AND rule = @rule AND receiver = @receiver AND group_key = @key
-       AND group_id IS NULL AND next_at > @now`,
-  )
-  const isDisabled = db.prepare<[number, string], { revision: number; at: number }>(
-    'SELECT revision, at FROM disabled WHERE rule = ? AND destination = ?',
-  )
-  const enable = db.prepare('DELETE FROM disabled WHERE rule = ? AND destination = ?')
-  const digestAt = db
-    .prepare<[number, number, number], number | null>(
-      `SELECT min(next_at) FROM delivery WHERE state = 'queued' AND rule = ? AND receiver = ? AND begun_at IS NULL AND next_at > ?`,
-    )
-    .pluck()
   const cancel = db.prepare(`UPDATE delivery SET state = 'cancelled', settled_at = ?, last_error = ? WHERE id = ?`)
   const overtake = db.prepare('UPDATE delivery SET overtaken = 1 WHERE id = ?')
   const endRound = db.prepare(
@@ -98,15 +83,6 @@ export const createAlertDeliveries = (db: Db) => {
   const count = db.prepare(
     'INSERT INTO rule_count (rule, triggered) VALUES (?, 1) ON CONFLICT DO UPDATE SET triggered = triggered + 1',
   )
-
-  /** Why the receiver is disabled for the rule; undefined if it is not. */
-  const disabledBy = (rule: number, revision: number | undefined, destination: string): string | undefined => {
-    const found = isDisabled.get(rule, destination)
-    if (!found) return undefined
-    if (revision === undefined || found.revision === revision) return disabledError(found.at)
-    enable.run(rule, destination)
-    return undefined
-  }
 
   const start = (network: string, ruleOf: RuleOf, options: ExpandOptions) => {
     const { channels, digestMs, now } = options
@@ -133,15 +109,9 @@ export const createAlertDeliveries = (db: Db) => {
       const { channel, ...row } = to
       const { waits, grouping, ...told } = rest
       const rule = ruleOf(to.rule)
-      const waiting = grouping && joinable.get(to.rule, to.receiver, grouping.key, now)!
-      const isFull = waiting !== undefined && waiting.count + 1 >= grouping!.size
-      const nextAt = grouping
-        ? isFull
-          ? now
-          : (waiting!.at ?? now + grouping.waitMs)
-        : waits && digestMs > 0
-          ? (digestAt.get(to.rule, to.receiver, now) ?? now + digestMs)
-          : now
+      const { nextAt, isFull } = grouping
+        ? sending.inGroup(to, grouping, now)
+        : { nextAt: waits ? sending.inDigest(to, digestMs, now) : now, isFull: false }
       // Retractions are sent however long the queue is, and for paused rules as well.
       const isNew = told.original === 0
       const disabled = disabledBy(to.rule, rule?.revision, to.destination)
@@ -155,7 +125,7 @@ export const createAlertDeliveries = (db: Db) => {
         error: dead ?? null,
         ...{ groupKey: grouping?.key ?? null, groupSize: grouping?.size ?? null },
       })
-      if (isFull) sendGroup.run({ now, rule: to.rule, receiver: to.receiver, key: grouping!.key })
+      if (isFull) sending.sendGroup(to, grouping!, now)
       if (state === 'queued') offer(to, nextAt)
       else increase(expansion[state], channel)
     }
@@ -227,6 +197,51 @@ export const createAlertDeliveries = (db: Db) => {
   }
 
   return { start, receiverOf, keepMessage, addDelivery }
+}
+
+/** When messages that wait for others of their rule and receiver are sent. */
+const createSendTimes = (db: Db) => {
+  const joinable = db.prepare<[number, number, string, number], { count: number; at: number | null }>(
+    `SELECT count(*) AS count, min(next_at) AS at FROM delivery INDEXED BY delivery_group
+     WHERE state = 'queued' AND rule = ? AND receiver = ? AND group_key = ? AND group_id IS NULL AND next_at > ?`,
+  )
+  const hurry = db.prepare(
+    `UPDATE delivery SET next_at = @now WHERE state = 'queued' AND rule = @rule AND receiver = @receiver AND group_key = @key
+       AND group_id IS NULL AND next_at > @now`,
+  )
+  const digestAt = db
+    .prepare<[number, number, number], number | null>(
+      `SELECT min(next_at) FROM delivery WHERE state = 'queued' AND rule = ? AND receiver = ? AND begun_at IS NULL AND next_at > ?`,
+    )
+    .pluck()
+  type Receiver = Pick<DeliveryTarget, 'rule' | 'receiver'>
+  return {
+    /** `isFull`: with one more, the group waits no longer. */
+    inGroup({ rule, receiver }: Receiver, { key, size, waitMs }: Grouping, now: number) {
+      const waiting = joinable.get(rule, receiver, key, now)!
+      const isFull = waiting.count + 1 >= size
+      return { nextAt: isFull ? now : (waiting.at ?? now + waitMs), isFull }
+    },
+    inDigest: ({ rule, receiver }: Receiver, digestMs: number, now: number): number =>
+      digestMs > 0 ? (digestAt.get(rule, receiver, now) ?? now + digestMs) : now,
+    sendGroup: ({ rule, receiver }: Receiver, { key }: Grouping, now: number) =>
+      void hurry.run({ now, rule, receiver, key }),
+  }
+}
+
+const createDisabledCheck = (db: Db) => {
+  const isDisabled = db.prepare<[number, string], { revision: number; at: number }>(
+    'SELECT revision, at FROM disabled WHERE rule = ? AND destination = ?',
+  )
+  const enable = db.prepare('DELETE FROM disabled WHERE rule = ? AND destination = ?')
+  /** Why the receiver is disabled for the rule; undefined if it is not. A changed rule enables it. */
+  return (rule: number, revision: number | undefined, destination: string): string | undefined => {
+    const found = isDisabled.get(rule, destination)
+    if (!found) return undefined
+    if (revision === undefined || found.revision === revision) return disabledError(found.at)
+    enable.run(rule, destination)
+    return undefined
+  }
 }
 
 type ToldType = 'alert.pending' | 'alert.confirmed' | 'alert.resolved'

@@ -36,34 +36,22 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const troubles = createRuleTroubles(log, limits)
   const known = new Map<number, StoredRule>()
   const paused = new Set<number>()
-  /** Rules with `when` that are matched. */
-  const windowed = new Map<number, StoredRule>()
   let version = -1
   let seq = 0
   let generation = 0
   let waitsForMarks = false
   let head: number | undefined
-  /** First blocks of rules that are not recorded yet, and the time of the next attempt. */
-  const open = new Map<number, number>()
-  let fixAt = 0
+  const starts = createRuleStarts(rules, log, clock)
   const update = createPendingUpdate()
+  const windowed = createWindowedRules(network, limits, update.setWindows)
   const looks = createRuleScans(scans, update.setScan)
 
-  /** An unwritable account file delays no block; it is retried. */
   const fixStart = (rule: StoredRule, stored: number) => {
     const { id, startBlock } = rule
     if (startBlock !== null) return
     if (isWide(rule.network)) return fixOwn(rule, stored)
     if (head === undefined) return
-    const start = open.get(id) ?? Math.max(head, stored) + 1
-    try {
-      rules.fixStart(id, start)
-      open.delete(id)
-    } catch (error) {
-      log.warn('Failed to note where a rule begins, will retry', { rule: id, error })
-      open.set(id, start)
-      fixAt = clock.elapsed() + FIX_AGAIN_MS
-    }
+    starts.record(id, Math.max(head, stored) + 1)
   }
 
   /** A rule of several networks begins above the known blocks of each, recorded with its blocks. */
@@ -73,7 +61,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     known.set(rule.id, fixed)
     take(fixed)
     looks.begin(fixed, [])
-    tellWindows()
+    windowed.refresh(known.values())
     generation++
   }
 
@@ -89,16 +77,6 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     }
   }
 
-  /** The writer keeps windows of all rules that have them. */
-  const tellWindows = () => {
-    const before = windowed.size
-    windowed.clear()
-    for (const rule of known.values())
-      if (hasWhen(rule) && rule.enabled && rule.startBlock !== null) windowed.set(rule.id, rule)
-    if (before + windowed.size > 0)
-      update.setWindows([...windowed.values()].map(rule => toWindowRule(rule, network, limits)))
-  }
-
   const matching = createRuleMatching({
     hasWindows: () => windowed.size > 0,
     ...{ network, matcher, tokens, contracts, links, log, clock, metrics },
@@ -107,12 +85,11 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
 
   /** Applies changed rules; cheap without changes. `held`: blocks stored or under way. */
   const refresh = (held: readonly Range[]) => {
-    if (open.size > 0 && clock.elapsed() >= fixAt)
-      for (const id of open.keys()) {
-        const rule = known.get(id)
-        if (rule?.startBlock === null) fixStart(rule, -1)
-        else open.delete(id)
-      }
+    for (const id of starts.due()) {
+      const rule = known.get(id)
+      if (rule?.startBlock === null) fixStart(rule, -1)
+      else starts.forget(id)
+    }
     const current = rules.version()
     if (current === version) return
     version = current
@@ -140,7 +117,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
       fixStart(rule, held.at(-1)?.to ?? -1)
     }
     if (pausing || paused.size !== wasPaused) update.setPaused([...paused])
-    tellWindows()
+    windowed.refresh(known.values())
     lists.keep(known.values())
     generation++
     waitsForMarks = [...known.values()].some(({ input }) => typeof input.maxConfirmationCount === 'string')
@@ -179,7 +156,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     },
     /** Of blocks that are stored in part, windows would miss some without a sign. */
     noteScoped() {
-      for (const id of windowed.keys())
+      for (const id of windowed.ids())
         troubles.rules.add(
           id,
           'The rule has windows, which need whole blocks: this network stores chosen contracts only.',
@@ -191,6 +168,48 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     troubles: troubles.rules.all,
     accountTroubles: troubles.accounts.all,
     close: rules.close,
+  }
+}
+
+/** Records first blocks of rules. An unwritable account file delays no block; it is retried. */
+const createRuleStarts = (rules: Pick<Rules, 'fixStart'>, log: Log, clock: Clock) => {
+  /** Those that are not recorded yet, and the time of the next attempt. */
+  const open = new Map<number, number>()
+  let fixAt = 0
+  return {
+    /** A block that could not be recorded before stays. */
+    record(id: number, firstBlock: number) {
+      const start = open.get(id) ?? firstBlock
+      try {
+        rules.fixStart(id, start)
+        open.delete(id)
+      } catch (error) {
+        log.warn('Failed to note where a rule begins, will retry', { rule: id, error })
+        open.set(id, start)
+        fixAt = clock.elapsed() + FIX_AGAIN_MS
+      }
+    },
+    /** Rules to be tried again now. */
+    due: (): number[] => (open.size > 0 && clock.elapsed() >= fixAt ? [...open.keys()] : []),
+    forget: (id: number) => void open.delete(id),
+  }
+}
+
+/** Rules with `when` that are matched. The writer keeps windows of all of them. */
+const createWindowedRules = (network: string, limits: Limits, changed: (all: readonly WindowRule[]) => void) => {
+  const windowed = new Map<number, StoredRule>()
+  return {
+    refresh(known: Iterable<StoredRule>) {
+      const before = windowed.size
+      windowed.clear()
+      for (const rule of known)
+        if (hasWhen(rule) && rule.enabled && rule.startBlock !== null) windowed.set(rule.id, rule)
+      if (before + windowed.size > 0) changed([...windowed.values()].map(rule => toWindowRule(rule, network, limits)))
+    },
+    ids: () => windowed.keys(),
+    get size() {
+      return windowed.size
+    },
   }
 }
 
