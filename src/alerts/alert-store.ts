@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import { createBlocks, knownHash, newestBlock } from '../engine/blocks.ts'
 import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
-import { type AlertState, dueOf, type OutboxEntry, type RuleMatch, STATES, TYPES, toStored } from './alert.ts'
+import { type AlertState, dueOf, type OutboxEntry, type RuleMatch, STATES, TYPES } from './alert.ts'
+import { type AlertToChange, createAlertTable } from './alert-table.ts'
 import { createMarks, type FinalityMarks } from './marks.ts'
 import { createQuietTimes } from './quiet.ts'
 import { createWindowStore, type WindowRows, type WindowRule } from './windows.ts'
@@ -45,32 +46,7 @@ export type AlertStore = ReturnType<typeof createAlertStore>
 
 /** `now` in epoch milliseconds. */
 export const createAlertStore = (db: Db, now: () => number = Date.now) => {
-  const insert = db.prepare(
-    `INSERT INTO alert (id, rule, revision, target, confirmations, notify, block, block_hash, due, kind, document, source, state, received_at, changed_at, windows)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-  )
-  const find = db.prepare<[string], Row & { block: number }>(
-    'SELECT n, state, rule, notify, target, block FROM alert WHERE id = ?',
-  )
-  const move = db.prepare(
-    'UPDATE alert SET block = ?, block_hash = ?, due = ?, source = ?, received_at = ? WHERE n = ?',
-  )
-  const setState = db.prepare('UPDATE alert SET state = ?, changed_at = ? WHERE n = ?')
-  const due = db.prepare<[number, number], Row>(
-    'SELECT n, state, rule, notify, target FROM alert WHERE state = 0 AND due BETWEEN ? AND ? ORDER BY due, n',
-  )
-  const above = db.prepare<[number], Row>(
-    'SELECT n, state, rule, notify, target FROM alert WHERE block > ? AND state IN (0, 1, 4) ORDER BY n',
-  )
-  const pendingOf = db.prepare<[number], Row>(
-    'SELECT n, state, rule, notify, target FROM alert WHERE rule = ? AND state = 0',
-  )
-  const over = db.prepare<[number, number], Row>(
-    `SELECT a.n, a.state, a.rule, a.notify, a.target FROM episode e JOIN alert a ON a.n = e.alert
-     WHERE e.due BETWEEN ? AND ? AND a.state = 1 ORDER BY e.due, a.n`,
-  )
-  const settled = db.prepare('UPDATE episode SET due = NULL WHERE alert = ?')
-  const byNumber = db.prepare<[number], Row>('SELECT n, state, rule, notify, target FROM alert WHERE n = ?')
+  const alerts = createAlertTable(db)
   const tell = db.prepare('INSERT INTO outbox (alert, type) VALUES (?, ?)')
   const saveScan = db.prepare('INSERT OR REPLACE INTO rule (id, start, next, last) VALUES (?, ?, ?, ?)')
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
@@ -86,8 +62,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     counts[target] ??= { pending: 0, confirmed: 0, withdrawn: 0, retracted: 0, resolved: 0 }
     counts[target][state]++
   }
-  const become = ({ n, target }: Pick<Row, 'n' | 'target'>, state: AlertState, at: number) => {
-    setState.run(STATES.indexOf(state), at, n)
+  const become = ({ n, target }: Pick<AlertToChange, 'n' | 'target'>, state: AlertState, at: number) => {
+    alerts.setState(n, state, at)
     count(target, state)
   }
 
@@ -97,63 +73,44 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     // A match in history may have been reorganised away since.
     if (blocks.hash(hit.block) !== hit.blockHash.toLowerCase()) return
     const id = alertId(hit, chain)
-    const known = hit.quiet && find.get(id)
+    const known = hit.quiet && alerts.find(id)
     if (hit.quiet && !(known && isAlive(known)) && quiet.covers(hit)) return
     addWithId(hit, id, at)
   }
 
   /** Returns the number of the alert. */
   const addWithId = (hit: RuleMatch, id: string, at: number): number => {
-    const { rule, revision, block, entity, source } = hit
-    const hash = Buffer.from(hit.blockHash.slice(2), 'hex')
-    const notify = hit.notifyPending ? 1 : 0
-    const added = insert.run(
-      id,
-      rule,
-      revision,
-      hit.targetType,
-      toStored(hit.confirmations),
-      notify,
-      block,
-      hash,
-      dueOf(block, hit.confirmations),
-      entity._type,
-      entity._id,
-      source,
-      hit.receivedAt,
-      at,
-      hit.when ? JSON.stringify(hit.when) : null,
-    )
-    const alert = find.get(id)!
-    if (added.changes === 0) {
+    const isNew = alerts.insert(id, hit, at)
+    const alert = alerts.find(id)!
+    if (isNew) count(hit.targetType, 'pending')
+    else {
       const lost = !isAlive(alert)
-      if (entity._type === 'token' && (lost || block < alert.block))
-        move.run(block, hash, dueOf(block, hit.confirmations), source, hit.receivedAt, alert.n)
+      if (hit.entity._type === 'token' && (lost || hit.block < alert.block)) alerts.move(alert.n, hit)
       // The chain has come back to a block that it had left.
       if (!lost) return alert.n
       become(alert, 'pending', at)
-    } else count(hit.targetType, 'pending')
+    }
     quiet.note(hit)
-    if (notify && hit.confirmations !== 0) put(alert.n, 'pending')
+    if (hit.notifyPending && hit.confirmations !== 0) put(alert.n, 'pending')
     return alert.n
   }
   const windows = createWindowStore(db, { open: (match, id) => addWithId(match, id, now()) })
 
   const confirm = (from: number, to: number, at: number) => {
-    for (const alert of due.all(from, to)) {
+    for (const alert of alerts.due(from, to)) {
       if (paused.has(alert.rule)) continue
       become(alert, 'confirmed', at)
       put(alert.n, 'confirmed')
     }
-    for (const alert of over.all(from, to)) {
+    for (const alert of alerts.over(from, to)) {
       if (paused.has(alert.rule)) continue
-      settled.run(alert.n)
+      alerts.settle(alert.n)
       become(alert, 'resolved', at)
       if (windows.tells(alert.rule)) put(alert.n, 'resolved')
     }
   }
 
-  const withdraw = (alert: Pick<Row, 'n' | 'target' | 'notify'>, at: number) => {
+  const withdraw = (alert: Pick<AlertToChange, 'n' | 'target' | 'notify'>, at: number) => {
     become(alert, 'withdrawn', at)
     if (alert.notify) put(alert.n, 'retracted')
   }
@@ -165,7 +122,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       if (told) marks.tell(told)
       if (nowPaused) paused = new Set(nowPaused)
       for (const rule of gone) {
-        for (const alert of pendingOf.all(rule)) withdraw({ ...alert, notify: 0 }, at)
+        for (const alert of alerts.pendingOf(rule)) withdraw({ ...alert, notify: 0 }, at)
         forgetScan.run(rule)
         windows.gone(rule)
       }
@@ -187,7 +144,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       marks.lost(to)
       quiet.drop(to)
       readAgain.run(to + 1, OF_STATE, to + 1)
-      for (const alert of above.all(to)) {
+      for (const alert of alerts.above(to)) {
         if (STATES[alert.state] === 'pending') withdraw(alert, at)
         else {
           become(alert, 'retracted', at)
@@ -195,7 +152,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
         }
       }
       for (const n of windows.back(to)) {
-        const alert = byNumber.get(n)
+        const alert = alerts.at(n)
         if (alert === undefined || STATES[alert.state] !== 'resolved') continue
         become(alert, 'confirmed', at)
         if (windows.tells(alert.rule)) put(n, 'reopened')
@@ -213,15 +170,8 @@ export const readScans = (db: Db): Map<number, Scan> => {
   return new Map(rows.map(scan => [scan.rule, scan]))
 }
 
-const isAlive = ({ state }: Pick<Row, 'state'>): boolean => STATES[state] === 'pending' || STATES[state] === 'confirmed'
-
-interface Row {
-  n: number
-  state: number
-  rule: number
-  notify: number
-  target: TargetType
-}
+const isAlive = ({ state }: Pick<AlertToChange, 'state'>): boolean =>
+  STATES[state] === 'pending' || STATES[state] === 'confirmed'
 
 /** The same alert has the same id however often it is found; a token is new once. */
 export const alertId = (

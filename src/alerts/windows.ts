@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { createBlocks, timeOfBlock } from '../engine/blocks.ts'
+import { createBlocks } from '../engine/blocks.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Confirmations, TargetType } from '../rules/rule.ts'
@@ -8,6 +8,7 @@ import type { Entry } from '../windows/entries.ts'
 import type { WindowSpec } from '../windows/spec.ts'
 import { createWindow, type Window, type WindowBlock, type WindowLimits } from '../windows/window.ts'
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
+import { createWindowTables, type WindowState } from './window-tables.ts'
 
 /** A rule with `when`, as the writer of the store needs it. */
 export interface WindowRule {
@@ -52,16 +53,7 @@ interface Episodes {
   open(match: RuleMatch, id: string): number
 }
 
-interface StateRow {
-  revision: number
-  since: number
-  sinceTime: number
-  floor: number
-  upto: number
-  clock: number
-}
-
-interface Running extends StateRow {
+interface Running extends WindowState {
   window: Window
   /** Alerts by the keys of open episodes. */
   open: Map<string, number>
@@ -84,41 +76,7 @@ const KEPT_BELOW = 256
  * memory is made of them, and again after a failed write or a reorganisation.
  */
 export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
-  const states = db.prepare<[number], StateRow>(
-    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ?',
-  )
-  const saveState = db.prepare(
-    `INSERT OR REPLACE INTO rule_window (rule, revision, since, since_time, floor, upto, clock) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const rowsOf = db.prepare<[number], WindowBlock & { rows: string }>(
-    'SELECT block AS number, time, rows FROM rule_rows WHERE rule = ? ORDER BY block',
-  )
-  const addRows = db.prepare('INSERT OR REPLACE INTO rule_rows (rule, block, time, rows) VALUES (?, ?, ?, ?)')
-  const dropBelow = db.prepare('DELETE FROM rule_rows WHERE rule = ? AND block < ?')
-  const openOf = db.prepare<[number], { key: string; alert: number }>(
-    'SELECT key, alert FROM episode WHERE rule = ? AND ended IS NULL',
-  )
-  const begin = db.prepare('INSERT OR REPLACE INTO episode (alert, rule, key, opened) VALUES (?, ?, ?, ?)')
-  const end = db.prepare('UPDATE episode SET ended = ?, due = ? WHERE alert = ?')
-  const forgetEnded = db.prepare('DELETE FROM episode WHERE rule = ? AND ended < ? AND due IS NULL')
-  const forget = ['rule_window', 'rule_rows', 'episode'].map(table => db.prepare(`DELETE FROM ${table} WHERE rule = ?`))
-  const readWhen = db.prepare<[number], string | null>('SELECT windows FROM alert WHERE n = ?').pluck()
-  const saveWhen = db.prepare('UPDATE alert SET windows = ? WHERE n = ?')
-  const dropRowsAbove = db.prepare('DELETE FROM rule_rows WHERE block > ?')
-  const dropOpened = db.prepare('DELETE FROM episode WHERE opened > ?')
-  const reopen = db
-    .prepare<[number], number>('UPDATE episode SET ended = NULL, due = NULL WHERE ended > ? RETURNING alert')
-    .pluck()
-  const lower = db.prepare<[number, number, number]>(
-    'UPDATE rule_window SET upto = min(upto, ?), clock = ? WHERE upto > ?',
-  )
-  const emptied = db.prepare('DELETE FROM rule_window WHERE since > upto')
-  const raise = db.prepare(
-    `UPDATE rule_window SET since = floor, since_time = ifnull((SELECT time FROM block WHERE number = floor), clock)
-     WHERE floor > since AND upto >= floor`,
-  )
-  const writes = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'windows'").pluck()
-  const noteWrite = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('windows', ?)")
+  const tables = createWindowTables(db)
   const blocks = createBlocks(db)
   const rules = new Map<number, WindowRule>()
   const running = new Map<number, Running>()
@@ -127,14 +85,14 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
 
   /** What a failed transaction had changed in memory goes. */
   const enter = () => {
-    const stored = writes.get() ?? 0
+    const stored = tables.writes()
     if (stored !== written) running.clear()
     written = stored + 1
-    noteWrite.run(written)
+    tables.noteWrite(written)
   }
 
   const clear = (rule: number) => {
-    for (const drop of forget) drop.run(rule)
+    tables.clear(rule)
     running.delete(rule)
     notes.delete(rule)
   }
@@ -142,48 +100,29 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
   const stateFor = ({ rule, revision, spec, limits }: WindowRule, first: WindowBlock): Running => {
     const known = running.get(rule)
     if (known?.revision === revision) return known
-    let stored = states.get(rule)
+    let stored = tables.state(rule)
     if (stored && stored.revision !== revision) {
       clear(rule)
       stored = undefined
     }
     const { number, time } = first
-    const state: StateRow = stored ?? { revision, since: number, sinceTime: time, floor: 0, upto: number - 1, clock: 0 }
+    const state: WindowState = stored ?? {
+      revision,
+      since: number,
+      sinceTime: time,
+      floor: 0,
+      upto: number - 1,
+      clock: 0,
+    }
     const window = createWindow(spec, limits)
     window.setSince({ number: state.since, time: state.sinceTime })
-    for (const { rows, ...block } of rowsOf.all(rule)) window.load(block, JSON.parse(rows) as Entry[])
+    for (const { block, entries } of tables.rows(rule)) window.load(block, entries)
     window.settle({ number: state.upto, time: state.clock })
-    const open = new Map(openOf.all(rule).map(({ key, alert }) => [key, alert]))
+    const open = tables.open(rule)
     window.setOpen(open.keys())
     const made: Running = { ...state, window, open, refused: 0 }
     running.set(rule, made)
     return made
-  }
-
-  const matchOf = (of: WindowRule, { hash, number, receivedAt }: WindowRows, { _id, _type, source }: WindowSource) => ({
-    ...{ rule: of.rule, revision: of.revision, targetType: of.targetType, confirmations: of.confirmations },
-    ...{ notifyPending: of.notifyPending, block: number, blockHash: hash, entity: { _id, _type }, source, receivedAt },
-    network: of.network,
-  })
-
-  const whenOf = (
-    { spec }: WindowRule,
-    window: Window,
-    now: WindowBlock,
-    { key, ids, from, first }: OpenedKey,
-  ): AlertWindow => {
-    const { conditions, matches } = window.show(key)
-    const { by = [], within } = spec
-    const values = JSON.parse(key) as (string | null)[]
-    const shown = (text: string | null) => (text !== null && ADDRESS.test(text) ? checksumAddress(text) : text)
-    return {
-      key: {
-        ...Object.fromEntries(by.map((name, i) => [name, shown(values[i] ?? null)])),
-        ...(first && { [first.name]: shown(first.value) }),
-      },
-      window: { fromBlock: from ?? now.number, toBlock: now.number, ...within },
-      ...{ conditions, matches, entities: ids, late: false },
-    }
   }
 
   const stepRule = (of: WindowRule, block: WindowRows, matches: RuleRows | undefined, chain: unknown) => {
@@ -201,7 +140,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     const entries = found?.entries ?? []
     const { window } = state
     const { opened, ended, first, refused, taken } = window.step(now, entries)
-    if (taken.length > 0) addRows.run(rule, now.number, now.time, JSON.stringify(taken))
+    if (taken.length > 0) tables.addRows(rule, now, taken)
     const places = opened.length + first.length > 0 ? new Map(entries.map(({ key }, i) => [key, i])) : undefined
     const lastOf = (key: string): WindowSource => {
       const place = places?.get(key)
@@ -209,13 +148,13 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     }
     const named = window.named([...opened, ...first.map(({ key }) => key)])
     const openOne = (key: string, first?: OpenedKey['first']) => {
-      const when = whenOf(of, window, now, { key, ...named.get(key)!, first })
-      const match = { ...matchOf(of, block, lastOf(key)), when }
+      const when = shownWindow(of, window, now, { key, ...named.get(key)!, first })
+      const match = { ...matchInBlock(of, block, lastOf(key)), when }
       return openAlert(match, windowAlertId(match, chain, first ? `${key}${JSON.stringify(first.value)}` : key))
     }
     for (const key of opened) {
       const alert = openOne(key)
-      begin.run(alert, rule, key, now.number)
+      tables.begin(rule, key, alert, now.number)
       state.open.set(key, alert)
     }
     const name = of.spec.conditions.find(({ aggregate }) => aggregate === 'First')?.name
@@ -223,16 +162,14 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     for (const key of ended) {
       const alert = state.open.get(key)!
       state.open.delete(key)
-      end.run(now.number, dueOf(now.number, of.confirmations), alert)
-      const when = JSON.parse(readWhen.get(alert) ?? 'null') as AlertWindow | null
       const { conditions } = window.show(key)
-      if (when) saveWhen.run(JSON.stringify({ ...when, ended: { block: now.number, conditions } }), alert)
+      tables.end(alert, dueOf(now.number, of.confirmations), { block: now.number, conditions })
     }
     state.refused += refused
     state.upto = now.number
     state.clock = now.time
     if (now.number % KEPT_BELOW === 0) prune(of, state, now)
-    saveState.run(rule, revision, state.since, state.sinceTime, state.floor, state.upto, state.clock)
+    tables.saveState(rule, state)
     note(of, state, now)
   }
 
@@ -245,24 +182,14 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
   const prune = ({ rule }: WindowRule, state: Running, now: WindowBlock) => {
     const below = (state.window.oldest() ?? now.number) - KEPT_BELOW
     if (below <= state.floor) return
-    dropBelow.run(rule, below)
+    tables.dropBelow(rule, below, now.number - KEPT_BELOW)
     state.floor = below
-    forgetEnded.run(rule, now.number - KEPT_BELOW)
   }
 
-  const note = ({ rule, limits }: WindowRule, { window, refused, since }: Running, now: WindowBlock) => {
-    const { keys, rows } = window.size
-    if (refused > 0)
-      notes.set(
-        rule,
-        `Its windows hold ${keys} keys in ${rows} rows, of at most ${limits.keys} and ${limits.rows}: ${refused} times, matches of a further key in a block were left out.`,
-      )
-    else if (window.isComplete(now)) notes.delete(rule)
-    else
-      notes.set(
-        rule,
-        `Its windows begin at block ${since}: until one has passed, only what more matches could not undo is decided.`,
-      )
+  const note = (of: WindowRule, state: Running, now: WindowBlock) => {
+    const text = noteOn(of, state, now)
+    if (text === undefined) notes.delete(of.rule)
+    else notes.set(of.rule, text)
   }
 
   return {
@@ -272,7 +199,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       rules.clear()
       for (const one of all) {
         rules.set(one.rule, one)
-        const known = states.get(one.rule)
+        const known = tables.state(one.rule)
         if (known && known.revision !== one.revision) clear(one.rule)
       }
       for (const known of [running, notes]) for (const rule of known.keys()) if (!rules.has(rule)) known.delete(rule)
@@ -290,19 +217,59 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     back(to: number): number[] {
       enter()
       running.clear()
-      dropRowsAbove.run(to)
-      dropOpened.run(to)
-      lower.run(to, timeOfBlock(db, to) ?? 0, to)
-      emptied.run()
-      raise.run()
-      return reopen.all(to)
+      return tables.back(to)
     },
     tells: (rule: number): boolean => rules.get(rule)?.notifyResolved === true,
     notes: (): ReadonlyMap<number, string> => notes,
   }
 }
 
+/** The match of an alert of windows: the block's, with the document of the last match. */
+const matchInBlock = (
+  of: WindowRule,
+  { hash, number, receivedAt }: WindowRows,
+  { _id, _type, source }: WindowSource,
+) => ({
+  ...{ rule: of.rule, revision: of.revision, targetType: of.targetType, confirmations: of.confirmations },
+  ...{ notifyPending: of.notifyPending, block: number, blockHash: hash, entity: { _id, _type }, source, receivedAt },
+  network: of.network,
+})
+
+/** What an alert shows of the windows of its key. */
+const shownWindow = (
+  { spec }: WindowRule,
+  window: Window,
+  now: WindowBlock,
+  { key, ids, from, first }: OpenedKey,
+): AlertWindow => {
+  const { conditions, matches } = window.show(key)
+  const { by = [], within } = spec
+  const values = JSON.parse(key) as (string | null)[]
+  return {
+    key: {
+      ...Object.fromEntries(by.map((name, i) => [name, keyAsShown(values[i] ?? null)])),
+      ...(first && { [first.name]: keyAsShown(first.value) }),
+    },
+    window: { fromBlock: from ?? now.number, toBlock: now.number, ...within },
+    ...{ conditions, matches, entities: ids, late: false },
+  }
+}
+
 const ADDRESS = /^0x[\da-f]{40}$/
+const keyAsShown = (text: string | null) => (text !== null && ADDRESS.test(text) ? checksumAddress(text) : text)
+
+/** What the owner of the rule should know of its windows; undefined: nothing. */
+const noteOn = (
+  { limits }: WindowRule,
+  { window, refused, since }: Pick<Running, 'window' | 'refused' | 'since'>,
+  now: WindowBlock,
+): string | undefined => {
+  const { keys, rows } = window.size
+  if (refused > 0)
+    return `Its windows hold ${keys} keys in ${rows} rows, of at most ${limits.keys} and ${limits.rows}: ${refused} times, matches of a further key in a block were left out.`
+  if (window.isComplete(now)) return undefined
+  return `Its windows begin at block ${since}: until one has passed, only what more matches could not undo is decided.`
+}
 
 /** One for each episode of a key, by the block that opens it. */
 export const windowAlertId = (

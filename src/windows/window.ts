@@ -1,6 +1,7 @@
 import type { Exact } from '../query/ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from '../query/exact.ts'
-import { type Entry, type EntryPart, MAX_NAMED } from './entries.ts'
+import type { Entry } from './entries.ts'
+import { createKeyStates, emptyKeyState, type KeyState, type PartState } from './key-states.ts'
 import {
   type Measure,
   measureOf,
@@ -9,7 +10,6 @@ import {
   type WindowOperator,
   type WindowSpec,
 } from './spec.ts'
-import { addExact, type Sum, subtractExact } from './sums.ts'
 
 export interface WindowBlock {
   number: number
@@ -41,18 +41,6 @@ export interface WindowLimits {
   rows: number
 }
 
-type PartState =
-  | { kind: 'sum'; sum: Sum; signed: number }
-  /** Values that may become the bound, the bound first. */
-  | { kind: 'least' | 'greatest'; queue: { block: number; value: Exact }[] }
-  | { kind: 'distinct'; texts: Map<string, number> }
-
-interface KeyState {
-  count: number
-  entries: number
-  parts: PartState[]
-}
-
 export type Window = ReturnType<typeof createWindow>
 
 /**
@@ -67,17 +55,16 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
   const ends = resolve?.map(condition => compileCondition(condition, measures))
   const firsts = placeOfFirst(conditions, measures)
   const watched = new Set(watchedKeys(spec))
-  const keys = new Map<string, KeyState>()
   const open = new Set<string>()
-  let blocks: { block: WindowBlock; entries: readonly Entry[] }[] = []
-  let head = 0
-  let rows = 0
   let since: WindowBlock | undefined
   /** Undefined before the first block, which decides on all keys. */
   let wasComplete: boolean | undefined
 
   const isOut = (row: WindowBlock, now: WindowBlock): boolean =>
     within.blocks !== undefined ? row.number <= now.number - within.blocks : row.time <= now.time - within.seconds!
+  const states = createKeyStates(measures, limits, isOut)
+  const { keys } = states
+
   const isComplete = (now: WindowBlock): boolean => {
     if (since === undefined) return false
     if (since.number === 0) return true
@@ -86,50 +73,8 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
       : since.time <= now.time - within.seconds!
   }
 
-  const stateOf = (key: string, mayRefuse: boolean): KeyState | undefined => {
-    const known = keys.get(key)
-    if (known || (mayRefuse && (keys.size >= limits.keys || rows >= limits.rows))) return known
-    const fresh: KeyState = { count: 0, entries: 0, parts: measures.map(emptyState) }
-    keys.set(key, fresh)
-    return fresh
-  }
-
-  /** Returns the entries that had room. */
-  const put = (block: WindowBlock, entries: readonly Entry[], mayRefuse: boolean): Entry[] => {
-    const taken: Entry[] = []
-    for (const entry of entries) {
-      const state = stateOf(entry.key, mayRefuse)
-      if (state === undefined) continue
-      rows++
-      state.count += entry.count
-      state.entries++
-      for (let i = 0; i < measures.length; i++) addPart(state.parts[i]!, entry.parts[i]!, block.number)
-      taken.push(entry)
-    }
-    if (taken.length > 0) blocks.push({ block, entries: taken })
-    return taken
-  }
-
-  const leave = (now: WindowBlock, touched: Set<string>) => {
-    for (; head < blocks.length && isOut(blocks[head]!.block, now); head++) {
-      const { block, entries } = blocks[head]!
-      rows -= entries.length
-      for (const entry of entries) {
-        touched.add(entry.key)
-        const state = keys.get(entry.key)!
-        state.count -= entry.count
-        state.entries--
-        for (let i = 0; i < measures.length; i++) removePart(state.parts[i]!, entry.parts[i]!, block.number)
-      }
-    }
-    if (head > 1_000 && head * 2 > blocks.length) {
-      blocks = blocks.slice(head)
-      head = 0
-    }
-  }
-
   const verdictOf = (key: string, complete: boolean): boolean | undefined => {
-    const state = keys.get(key) ?? EMPTY(measures)
+    const state = keys.get(key) ?? emptyKeyState(measures)
     if (state.entries === 0 && !watched.has(key)) return complete ? false : undefined
     return allOf(tests, state, complete)
   }
@@ -138,18 +83,18 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
   const mayEnd = (key: string, complete: boolean): boolean => {
     const state = keys.get(key)
     if (ends === undefined || ((state?.entries ?? 0) === 0 && !watched.has(key))) return true
-    return allOf(ends, state ?? EMPTY(measures), complete) === true
+    return allOf(ends, state ?? emptyKeyState(measures), complete) === true
   }
 
   return {
     measures,
     /** Takes over a block of which the outcome is known already. */
-    load: (block: WindowBlock, entries: readonly Entry[]) => void put(block, entries, false),
+    load: (block: WindowBlock, entries: readonly Entry[]) => void states.put(block, entries, false),
     /** Removes what is out of the window at a block, after `load`. */
     settle(now: WindowBlock) {
       const touched = new Set<string>()
-      leave(now, touched)
-      for (const key of touched) if (keys.get(key)!.entries === 0) keys.delete(key)
+      states.leave(now, touched)
+      for (const key of touched) states.dropEmpty(key)
     },
     setSince(block: WindowBlock) {
       since = block
@@ -160,18 +105,19 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
       for (const key of all) open.add(key)
     },
     get size() {
-      return { keys: keys.size, rows }
+      return states.size
     },
     isComplete,
     /** The first block of a window with a row, for which rows are still needed. */
-    oldest: (): number | undefined => blocks[head]?.block.number,
+    oldest: states.oldest,
+    named: states.named,
 
     step(now: WindowBlock, entries: readonly Entry[]): WindowStep & { taken: Entry[] } {
       since ??= now
       const touched = new Set<string>()
-      leave(now, touched)
+      states.leave(now, touched)
       const fresh = firsts === undefined ? [] : firstValues(entries, firsts, keys)
-      const taken = put(now, entries, true)
+      const taken = states.put(now, entries, true)
       for (const { key } of taken) touched.add(key)
       const complete = isComplete(now)
       if (complete !== wasComplete)
@@ -187,7 +133,7 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
           open.delete(key)
           result.ended.push(key)
         }
-        if (keys.get(key)?.entries === 0) keys.delete(key)
+        states.dropEmpty(key)
       }
       if (firsts !== undefined && complete)
         for (const one of fresh)
@@ -197,26 +143,8 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
 
     /** Values of the conditions of a key, and its number of matches. */
     show(key: string): { conditions: ShownCondition[]; matches: number } {
-      const state = keys.get(key) ?? EMPTY(measures)
+      const state = keys.get(key) ?? emptyKeyState(measures)
       return { conditions: tests.map(({ show }) => show(state)), matches: state.count }
-    },
-
-    /** The first matches of keys, and the block of the first: one look at all rows. */
-    named(wanted: Iterable<string>): Map<string, { ids: string[]; from: number | undefined }> {
-      const found = new Map(
-        [...wanted].map(key => [key, { ids: [] as string[], from: undefined as number | undefined }]),
-      )
-      if (found.size === 0) return found
-      for (let i = head; i < blocks.length; i++) {
-        const { block, entries } = blocks[i]!
-        for (const { key, ids } of entries) {
-          const one = found.get(key)
-          if (one === undefined) continue
-          one.from ??= block.number
-          if (one.ids.length < MAX_NAMED) one.ids.push(...ids.slice(0, MAX_NAMED - one.ids.length))
-        }
-      }
-      return found
     },
   }
 }
@@ -227,50 +155,6 @@ export const watchedKeys = ({ by = [], keys = [] }: WindowSpec): string[] =>
 
 /** Hex is equal in any letter case. */
 export const canonicalKey = (text: string): string => (/^0x[\da-f]*$/i.test(text) ? text.toLowerCase() : text)
-
-const emptyState = ({ kind }: Measure): PartState =>
-  kind === 'sum'
-    ? { kind, sum: { digits: 0n, scale: 0, values: 0 }, signed: 0 }
-    : kind === 'distinct'
-      ? { kind, texts: new Map() }
-      : { kind, queue: [] }
-
-const EMPTY = (measures: readonly Measure[]): KeyState => ({ count: 0, entries: 0, parts: measures.map(emptyState) })
-
-const exactIn = (part: readonly (string | number)[]): Exact => ({ digits: BigInt(part[0]!), scale: Number(part[1]) })
-
-const addPart = (state: PartState, part: EntryPart, block: number) => {
-  if (part === null) return
-  if (state.kind === 'distinct') {
-    for (const text of (part as { of: string[] }).of) state.texts.set(text, (state.texts.get(text) ?? 0) + 1)
-    return
-  }
-  const value = exactIn(part as [string, number])
-  if (state.kind === 'sum') {
-    addExact(state.sum, value)
-    state.sum.values += Number((part as unknown[])[2])
-    state.signed += Number((part as unknown[])[3])
-    return
-  }
-  const sign = state.kind === 'least' ? -1 : 1
-  while (state.queue.length > 0 && compareExact(value, state.queue.at(-1)!.value) * sign >= 0) state.queue.pop()
-  state.queue.push({ block, value })
-}
-
-const removePart = (state: PartState, part: EntryPart, block: number) => {
-  if (part === null) return
-  if (state.kind === 'distinct')
-    for (const text of (part as { of: string[] }).of) {
-      const left = state.texts.get(text)! - 1
-      if (left === 0) state.texts.delete(text)
-      else state.texts.set(text, left)
-    }
-  else if (state.kind === 'sum') {
-    subtractExact(state.sum, exactIn(part as [string, number]))
-    state.sum.values -= Number((part as unknown[])[2])
-    state.signed -= Number((part as unknown[])[3])
-  } else if (state.queue[0]?.block === block) state.queue.shift()
-}
 
 const placeOfFirst = (conditions: readonly WindowCondition[], measures: readonly Measure[]): number | undefined => {
   const first = conditions.find(({ aggregate }) => aggregate === 'First')

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { MAX_GROUP, MAX_QUIET } from '../../rules/notify/check.ts'
 import { TARGET_TYPES } from '../../rules/rule.ts'
 import { MAX_READ_BLOCKS } from '../../rules/state/check.ts'
-import { AGGREGATES, WINDOW_OPERATORS } from '../../windows/spec.ts'
+import { AGGREGATES, WINDOW_OPERATORS } from '../../rules/windows/check.ts'
 import {
   anyRecord,
   arrayOf,

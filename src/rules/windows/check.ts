@@ -18,6 +18,8 @@ import {
 } from '../input.ts'
 import type { TargetType } from '../rule.ts'
 
+export { AGGREGATES, WINDOW_OPERATORS }
+
 interface WhenContext {
   target: TargetType | undefined
   limits: Limits

@@ -1,0 +1,96 @@
+import { timeOfBlock } from '../engine/blocks.ts'
+import type { Db } from '../sqlite/database.ts'
+import type { Entry } from '../windows/entries.ts'
+import type { WindowBlock } from '../windows/window.ts'
+import type { AlertWindow } from './alert.ts'
+
+/** What is stored of the windows of a rule, but for their rows. */
+export interface WindowState {
+  revision: number
+  since: number
+  sinceTime: number
+  floor: number
+  upto: number
+  clock: number
+}
+
+/** The tables of windows: the state of each rule, its rows by block, and its episodes. */
+export const createWindowTables = (db: Db) => {
+  const states = db.prepare<[number], WindowState>(
+    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ?',
+  )
+  const saveState = db.prepare(
+    `INSERT OR REPLACE INTO rule_window (rule, revision, since, since_time, floor, upto, clock) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const rowsOf = db.prepare<[number], WindowBlock & { rows: string }>(
+    'SELECT block AS number, time, rows FROM rule_rows WHERE rule = ? ORDER BY block',
+  )
+  const addRows = db.prepare('INSERT OR REPLACE INTO rule_rows (rule, block, time, rows) VALUES (?, ?, ?, ?)')
+  const dropBelow = db.prepare('DELETE FROM rule_rows WHERE rule = ? AND block < ?')
+  const openOf = db.prepare<[number], { key: string; alert: number }>(
+    'SELECT key, alert FROM episode WHERE rule = ? AND ended IS NULL',
+  )
+  const begin = db.prepare('INSERT OR REPLACE INTO episode (alert, rule, key, opened) VALUES (?, ?, ?, ?)')
+  const end = db.prepare('UPDATE episode SET ended = ?, due = ? WHERE alert = ?')
+  const forgetEnded = db.prepare('DELETE FROM episode WHERE rule = ? AND ended < ? AND due IS NULL')
+  const forget = ['rule_window', 'rule_rows', 'episode'].map(table => db.prepare(`DELETE FROM ${table} WHERE rule = ?`))
+  const readWhen = db.prepare<[number], string | null>('SELECT windows FROM alert WHERE n = ?').pluck()
+  const saveWhen = db.prepare('UPDATE alert SET windows = ? WHERE n = ?')
+  const dropRowsAbove = db.prepare('DELETE FROM rule_rows WHERE block > ?')
+  const dropOpened = db.prepare('DELETE FROM episode WHERE opened > ?')
+  const reopen = db
+    .prepare<[number], number>('UPDATE episode SET ended = NULL, due = NULL WHERE ended > ? RETURNING alert')
+    .pluck()
+  const lower = db.prepare<[number, number, number]>(
+    'UPDATE rule_window SET upto = min(upto, ?), clock = ? WHERE upto > ?',
+  )
+  const emptied = db.prepare('DELETE FROM rule_window WHERE since > upto')
+  const raise = db.prepare(
+    `UPDATE rule_window SET since = floor, since_time = ifnull((SELECT time FROM block WHERE number = floor), clock)
+     WHERE floor > since AND upto >= floor`,
+  )
+  const writes = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'windows'").pluck()
+  const noteWrite = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('windows', ?)")
+
+  return {
+    state: (rule: number): WindowState | undefined => states.get(rule),
+    saveState: (rule: number, { revision, since, sinceTime, floor, upto, clock }: WindowState) =>
+      saveState.run(rule, revision, since, sinceTime, floor, upto, clock),
+    /** The entries of each block, in their order. */
+    rows: (rule: number): { block: WindowBlock; entries: Entry[] }[] =>
+      rowsOf.all(rule).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as Entry[] })),
+    addRows: (rule: number, { number, time }: WindowBlock, entries: readonly Entry[]) =>
+      addRows.run(rule, number, time, JSON.stringify(entries)),
+    /** Drops rows below a block, and episodes that ended below another one and of which nothing is due. */
+    dropBelow(rule: number, below: number, endedBelow: number) {
+      dropBelow.run(rule, below)
+      forgetEnded.run(rule, endedBelow)
+    },
+    clear(rule: number) {
+      for (const drop of forget) drop.run(rule)
+    },
+
+    /** Alerts by the keys of open episodes. */
+    open: (rule: number): Map<string, number> => new Map(openOf.all(rule).map(({ key, alert }) => [key, alert])),
+    begin: (rule: number, key: string, alert: number, block: number) => begin.run(alert, rule, key, block),
+    /** `due`: where the end counts as final. The alert shows the end, too. */
+    end(alert: number, due: number, ended: NonNullable<AlertWindow['ended']>) {
+      end.run(ended.block, due, alert)
+      const when = JSON.parse(readWhen.get(alert) ?? 'null') as AlertWindow | null
+      if (when) saveWhen.run(JSON.stringify({ ...when, ended }), alert)
+    },
+    /** Forgets what blocks above have done; returns the alerts whose episodes had ended there. */
+    back(to: number): number[] {
+      dropRowsAbove.run(to)
+      dropOpened.run(to)
+      lower.run(to, timeOfBlock(db, to) ?? 0, to)
+      emptied.run()
+      raise.run()
+      return reopen.all(to)
+    },
+
+    /** Counts the writes, so that a failed one shows. */
+    writes: (): number => writes.get() ?? 0,
+    noteWrite: (count: number) => noteWrite.run(count),
+  }
+}
