@@ -1,6 +1,6 @@
 import { timeOfBlock } from '../engine/blocks.ts'
 import type { Db } from '../sqlite/database.ts'
-import type { Entry } from '../windows/entries.ts'
+import type { WindowEntry } from '../windows/entries.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { AlertWindow } from './alert.ts'
 
@@ -57,9 +57,9 @@ export const createWindowTables = (db: Db) => {
     saveState: (rule: number, { revision, since, sinceTime, floor, upto, clock }: WindowState) =>
       saveState.run(rule, revision, since, sinceTime, floor, upto, clock),
     /** The entries of each block, in their order. */
-    rows: (rule: number): { block: WindowBlock; entries: Entry[] }[] =>
-      rowsOf.all(rule).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as Entry[] })),
-    addRows: (rule: number, { number, time }: WindowBlock, entries: readonly Entry[]) =>
+    rows: (rule: number): { block: WindowBlock; entries: WindowEntry[] }[] =>
+      rowsOf.all(rule).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as WindowEntry[] })),
+    addRows: (rule: number, { number, time }: WindowBlock, entries: readonly WindowEntry[]) =>
       addRows.run(rule, number, time, JSON.stringify(entries)),
     /** Drops rows below a block, and episodes that ended below another one and of which nothing is due. */
     dropBelow(rule: number, below: number, endedBelow: number) {

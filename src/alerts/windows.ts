@@ -4,9 +4,9 @@ import { checksumAddress } from '../lib/keccak.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Confirmations, TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
-import type { Entry } from '../windows/entries.ts'
+import type { WindowEntry } from '../windows/entries.ts'
 import type { WindowSpec } from '../windows/spec.ts'
-import { createWindow, type Window, type WindowBlock, type WindowLimits } from '../windows/window.ts'
+import { createRuleWindow, type RuleWindow, type WindowBlock, type WindowLimits } from '../windows/window.ts'
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
 import { createWindowTables, type WindowState } from './window-tables.ts'
 
@@ -44,7 +44,7 @@ export interface WindowRows extends WindowBlock {
 export interface RuleRows {
   rule: number
   revision: number
-  entries: Entry[]
+  entries: WindowEntry[]
   /** Of each entry, the last match among `sources`. */
   lasts: number[]
 }
@@ -53,8 +53,8 @@ interface Episodes {
   open(match: RuleMatch, id: string): number
 }
 
-interface Running extends WindowState {
-  window: Window
+interface RunningWindow extends WindowState {
+  window: RuleWindow
   /** Alerts by the keys of open episodes. */
   open: Map<string, number>
   refused: number
@@ -79,7 +79,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
   const tables = createWindowTables(db)
   const blocks = createBlocks(db)
   const rules = new Map<number, WindowRule>()
-  const running = new Map<number, Running>()
+  const running = new Map<number, RunningWindow>()
   const notes = new Map<number, string>()
   let written = -1
 
@@ -97,7 +97,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     notes.delete(rule)
   }
 
-  const stateFor = ({ rule, revision, spec, limits }: WindowRule, first: WindowBlock): Running => {
+  const stateFor = ({ rule, revision, spec, limits }: WindowRule, first: WindowBlock): RunningWindow => {
     const known = running.get(rule)
     if (known?.revision === revision) return known
     let stored = tables.state(rule)
@@ -114,13 +114,13 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       upto: number - 1,
       clock: 0,
     }
-    const window = createWindow(spec, limits)
+    const window = createRuleWindow(spec, limits)
     window.setSince({ number: state.since, time: state.sinceTime })
     for (const { block, entries } of tables.rows(rule)) window.load(block, entries)
     window.settle({ number: state.upto, time: state.clock })
     const open = tables.open(rule)
     window.setOpen(open.keys())
-    const made: Running = { ...state, window, open, refused: 0 }
+    const made: RunningWindow = { ...state, window, open, refused: 0 }
     running.set(rule, made)
     return made
   }
@@ -179,14 +179,14 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       if (block.number >= rule.start) stepRule(rule, block, found.get(rule.rule), chain)
   }
 
-  const prune = ({ rule }: WindowRule, state: Running, now: WindowBlock) => {
+  const prune = ({ rule }: WindowRule, state: RunningWindow, now: WindowBlock) => {
     const below = (state.window.oldest() ?? now.number) - KEPT_BELOW
     if (below <= state.floor) return
     tables.dropBelow(rule, below, now.number - KEPT_BELOW)
     state.floor = below
   }
 
-  const note = (of: WindowRule, state: Running, now: WindowBlock) => {
+  const note = (of: WindowRule, state: RunningWindow, now: WindowBlock) => {
     const text = noteOn(of, state, now)
     if (text === undefined) notes.delete(of.rule)
     else notes.set(of.rule, text)
@@ -238,7 +238,7 @@ const matchInBlock = (
 /** What an alert shows of the windows of its key. */
 const shownWindow = (
   { spec }: WindowRule,
-  window: Window,
+  window: RuleWindow,
   now: WindowBlock,
   { key, ids, from, first }: OpenedKey,
 ): AlertWindow => {
@@ -255,13 +255,13 @@ const shownWindow = (
   }
 }
 
-const ADDRESS = /^0x[\da-f]{40}$/
-const keyAsShown = (text: string | null) => (text !== null && ADDRESS.test(text) ? checksumAddress(text) : text)
+const SHOWN_ADDRESS = /^0x[\da-f]{40}$/
+const keyAsShown = (text: string | null) => (text !== null && SHOWN_ADDRESS.test(text) ? checksumAddress(text) : text)
 
 /** What the owner of the rule should know of its windows; undefined: nothing. */
 const noteOn = (
   { limits }: WindowRule,
-  { window, refused, since }: Pick<Running, 'window' | 'refused' | 'since'>,
+  { window, refused, since }: Pick<RunningWindow, 'window' | 'refused' | 'since'>,
   now: WindowBlock,
 ): string | undefined => {
   const { keys, rows } = window.size

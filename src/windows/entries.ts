@@ -1,7 +1,7 @@
 import type { Exact } from '../query/ast.ts'
 import { compareExact } from '../query/exact.ts'
-import type { Measure } from './spec.ts'
-import { addExact, type Sum } from './sums.ts'
+import type { WindowMeasure } from './spec.ts'
+import { addExact, type ExactSum } from './sums.ts'
 
 /** A value of a match. */
 export interface WindowValue {
@@ -14,7 +14,7 @@ export interface WindowValue {
 }
 
 /** The matches of one key in one block, as JSON keeps them. */
-export interface Entry {
+export interface WindowEntry {
   /** JSON list of the values of `by`. */
   key: string
   count: number
@@ -36,19 +36,19 @@ export type EntryPart =
 /** Matches of a key that are named in its alert. */
 export const MAX_NAMED = 20
 
-type Gathered = { sum: Sum; signed: 0 | 1 } | { bound: Exact | undefined } | { texts: Set<string> }
+type GatheredPart = { sum: ExactSum; signed: 0 | 1 } | { bound: Exact | undefined } | { texts: Set<string> }
 
 /** Gathers the matches of one rule in one block. */
-export const createEntries = (measures: readonly Measure[]) => {
-  const keys = new Map<string, { count: number; ids: string[]; parts: Gathered[] }>()
-  const emptyPart = ({ kind }: Measure): Gathered =>
+export const createEntries = (measures: readonly WindowMeasure[]) => {
+  const keys = new Map<string, { count: number; ids: string[]; parts: GatheredPart[] }>()
+  const emptyPart = ({ kind }: WindowMeasure): GatheredPart =>
     kind === 'sum'
       ? { sum: { digits: 0n, scale: 0, values: 0 }, signed: 0 }
       : kind === 'distinct'
         ? { texts: new Set() }
         : { bound: undefined }
 
-  const gather = (part: Gathered, { kind }: Measure, values: readonly WindowValue[]) => {
+  const gather = (part: GatheredPart, { kind }: WindowMeasure, values: readonly WindowValue[]) => {
     for (const { text, number, unsigned } of values) {
       if ('texts' in part) part.texts.add(text)
       else if (number === undefined) continue
@@ -73,12 +73,12 @@ export const createEntries = (measures: readonly Measure[]) => {
       if (found.ids.length < MAX_NAMED) found.ids.push(id())
       for (let i = 0; i < measures.length; i++) gather(found.parts[i]!, measures[i]!, valuesOf(i))
     },
-    finish: (): Entry[] =>
+    finish: (): WindowEntry[] =>
       [...keys].map(([key, { count, ids, parts }]) => ({ key, count, ids, parts: parts.map(toPart) })),
   }
 }
 
-const toPart = (part: Gathered): EntryPart => {
+const toPart = (part: GatheredPart): EntryPart => {
   if ('texts' in part) return { of: [...part.texts] }
   if ('sum' in part) return [String(part.sum.digits), part.sum.scale, part.sum.values, part.signed]
   return part.bound ? [String(part.bound.digits), part.bound.scale] : null

@@ -1,12 +1,12 @@
 import type { Exact } from '../query/ast.ts'
 import { compareExact } from '../query/exact.ts'
-import { type Entry, type EntryPart, MAX_NAMED } from './entries.ts'
-import type { Measure } from './spec.ts'
-import { addExact, type Sum, subtractExact } from './sums.ts'
+import { type EntryPart, MAX_NAMED, type WindowEntry } from './entries.ts'
+import type { WindowMeasure } from './spec.ts'
+import { addExact, type ExactSum, subtractExact } from './sums.ts'
 import type { WindowBlock, WindowLimits } from './window.ts'
 
 export type PartState =
-  | { kind: 'sum'; sum: Sum; signed: number }
+  | { kind: 'sum'; sum: ExactSum; signed: number }
   /** Values that may become the bound, the bound first. */
   | { kind: 'least' | 'greatest'; queue: { block: number; value: Exact }[] }
   | { kind: 'distinct'; texts: Map<string, number> }
@@ -22,12 +22,12 @@ export interface KeyState {
  * each key. `isOut`: whether a block is no longer in the window at another one.
  */
 export const createKeyStates = (
-  measures: readonly Measure[],
+  measures: readonly WindowMeasure[],
   limits: WindowLimits,
   isOut: (block: WindowBlock, now: WindowBlock) => boolean,
 ) => {
   const keys = new Map<string, KeyState>()
-  let blocks: { block: WindowBlock; entries: readonly Entry[] }[] = []
+  let blocks: { block: WindowBlock; entries: readonly WindowEntry[] }[] = []
   let head = 0
   let rows = 0
 
@@ -47,8 +47,8 @@ export const createKeyStates = (
     /** The first block with a row. */
     oldest: (): number | undefined => blocks[head]?.block.number,
     /** Returns the entries that had room. */
-    put(block: WindowBlock, entries: readonly Entry[], mayRefuse: boolean): Entry[] {
-      const taken: Entry[] = []
+    put(block: WindowBlock, entries: readonly WindowEntry[], mayRefuse: boolean): WindowEntry[] {
+      const taken: WindowEntry[] = []
       for (const entry of entries) {
         const state = stateOf(entry.key, mayRefuse)
         if (state === undefined) continue
@@ -104,7 +104,7 @@ export const createKeyStates = (
   }
 }
 
-const emptyState = ({ kind }: Measure): PartState =>
+const emptyState = ({ kind }: WindowMeasure): PartState =>
   kind === 'sum'
     ? { kind, sum: { digits: 0n, scale: 0, values: 0 }, signed: 0 }
     : kind === 'distinct'
@@ -112,7 +112,7 @@ const emptyState = ({ kind }: Measure): PartState =>
       : { kind, queue: [] }
 
 /** The state of a key without matches. */
-export const emptyKeyState = (measures: readonly Measure[]): KeyState => ({
+export const emptyKeyState = (measures: readonly WindowMeasure[]): KeyState => ({
   count: 0,
   entries: 0,
   parts: measures.map(emptyState),

@@ -34,12 +34,12 @@ export interface WindowSpec {
 }
 
 /** A part of what a window keeps; several conditions may share one. */
-export interface Measure {
+export interface WindowMeasure {
   kind: 'sum' | 'least' | 'greatest' | 'distinct'
   name: string
 }
 
-const MEASURES: Readonly<Record<Exclude<Aggregate, 'Count'>, Measure['kind']>> = {
+const MEASURES: Readonly<Record<Exclude<Aggregate, 'Count'>, WindowMeasure['kind']>> = {
   ...{ Sum: 'sum', Average: 'sum', Minimum: 'least', Maximum: 'greatest' },
   ...{ Distinct: 'distinct', First: 'distinct' },
 }
@@ -47,10 +47,13 @@ const MEASURES: Readonly<Record<Exclude<Aggregate, 'Count'>, Measure['kind']>> =
 export const measureOf = ({
   aggregate,
   name = '',
-}: Pick<WindowCondition, 'aggregate' | 'name'>): Measure | undefined =>
+}: Pick<WindowCondition, 'aggregate' | 'name'>): WindowMeasure | undefined =>
   aggregate === 'Count' ? undefined : { kind: MEASURES[aggregate], name }
 
-export const measuresOf = ({ conditions, resolve = [] }: Pick<WindowSpec, 'conditions' | 'resolve'>): Measure[] => {
+export const measuresOf = ({
+  conditions,
+  resolve = [],
+}: Pick<WindowSpec, 'conditions' | 'resolve'>): WindowMeasure[] => {
   const all = [...conditions, ...resolve].flatMap(condition => measureOf(condition) ?? [])
   return [...new Map(all.map(measure => [`${measure.kind} ${measure.name}`, measure])).values()]
 }

@@ -1,12 +1,12 @@
 import type { Exact } from '../query/ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from '../query/exact.ts'
-import type { Entry } from './entries.ts'
+import type { WindowEntry } from './entries.ts'
 import { createKeyStates, emptyKeyState, type KeyState, type PartState } from './key-states.ts'
 import {
-  type Measure,
   measureOf,
   measuresOf,
   type WindowCondition,
+  type WindowMeasure,
   type WindowOperator,
   type WindowSpec,
 } from './spec.ts'
@@ -41,14 +41,14 @@ export interface WindowLimits {
   rows: number
 }
 
-export type Window = ReturnType<typeof createWindow>
+export type RuleWindow = ReturnType<typeof createRuleWindow>
 
 /**
  * The windows of a rule, one for each key. Blocks come in their order. Nothing else decides: the
  * same blocks give the same episodes. `since`: the first block of which all matches are known;
  * while a window reaches further back, only what more matches could not undo is decided.
  */
-export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
+export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
   const { within, conditions, resolve } = spec
   const measures = measuresOf(spec)
   const tests = conditions.map(condition => compileCondition(condition, measures))
@@ -76,20 +76,20 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
   const verdictOf = (key: string, complete: boolean): boolean | undefined => {
     const state = keys.get(key) ?? emptyKeyState(measures)
     if (state.entries === 0 && !watched.has(key)) return complete ? false : undefined
-    return allOf(tests, state, complete)
+    return allHold(tests, state, complete)
   }
 
   /** Whether an episode that no longer meets its conditions ends. */
   const mayEnd = (key: string, complete: boolean): boolean => {
     const state = keys.get(key)
     if (ends === undefined || ((state?.entries ?? 0) === 0 && !watched.has(key))) return true
-    return allOf(ends, state ?? emptyKeyState(measures), complete) === true
+    return allHold(ends, state ?? emptyKeyState(measures), complete) === true
   }
 
   return {
     measures,
     /** Takes over a block of which the outcome is known already. */
-    load: (block: WindowBlock, entries: readonly Entry[]) => void states.put(block, entries, false),
+    load: (block: WindowBlock, entries: readonly WindowEntry[]) => void states.put(block, entries, false),
     /** Removes what is out of the window at a block, after `load`. */
     settle(now: WindowBlock) {
       const touched = new Set<string>()
@@ -112,7 +112,7 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
     oldest: states.oldest,
     named: states.named,
 
-    step(now: WindowBlock, entries: readonly Entry[]): WindowStep & { taken: Entry[] } {
+    step(now: WindowBlock, entries: readonly WindowEntry[]): WindowStep & { taken: WindowEntry[] } {
       since ??= now
       const touched = new Set<string>()
       states.leave(now, touched)
@@ -137,7 +137,7 @@ export const createWindow = (spec: WindowSpec, limits: WindowLimits) => {
       }
       if (firsts !== undefined && complete)
         for (const one of fresh)
-          if (keys.has(one.key) && allOf(tests, keys.get(one.key)!, complete) === true) result.first.push(one)
+          if (keys.has(one.key) && allHold(tests, keys.get(one.key)!, complete) === true) result.first.push(one)
       return { ...result, taken }
     },
 
@@ -156,17 +156,20 @@ export const watchedKeys = ({ by = [], keys = [] }: WindowSpec): string[] =>
 /** Hex is equal in any letter case. */
 export const canonicalKey = (text: string): string => (/^0x[\da-f]*$/i.test(text) ? text.toLowerCase() : text)
 
-const placeOfFirst = (conditions: readonly WindowCondition[], measures: readonly Measure[]): number | undefined => {
+const placeOfFirst = (
+  conditions: readonly WindowCondition[],
+  measures: readonly WindowMeasure[],
+): number | undefined => {
   const first = conditions.find(({ aggregate }) => aggregate === 'First')
   return first && placeOf(first, measures)
 }
 
-const placeOf = (condition: WindowCondition, measures: readonly Measure[]): number => {
+const placeOf = (condition: WindowCondition, measures: readonly WindowMeasure[]): number => {
   const { kind, name } = measureOf(condition)!
   return measures.findIndex(measure => measure.kind === kind && measure.name === name)
 }
 
-const firstValues = (entries: readonly Entry[], place: number, keys: ReadonlyMap<string, KeyState>) =>
+const firstValues = (entries: readonly WindowEntry[], place: number, keys: ReadonlyMap<string, KeyState>) =>
   entries.flatMap(({ key, parts }) => {
     const part = keys.get(key)?.parts[place]
     const known = part?.kind === 'distinct' ? part.texts : undefined
@@ -179,7 +182,7 @@ interface ConditionTest {
   show(state: KeyState): ShownCondition
 }
 
-const allOf = (tests: readonly ConditionTest[], state: KeyState, complete: boolean): boolean | undefined => {
+const allHold = (tests: readonly ConditionTest[], state: KeyState, complete: boolean): boolean | undefined => {
   let all: boolean | undefined = true
   for (const test of tests) {
     const holds = test.holds(state, complete)
@@ -189,7 +192,7 @@ const allOf = (tests: readonly ConditionTest[], state: KeyState, complete: boole
   return all
 }
 
-const ORDERS: Readonly<Record<WindowOperator, (order: number) => boolean>> = {
+const OPERATOR_TESTS: Readonly<Record<WindowOperator, (order: number) => boolean>> = {
   Greater: order => order > 0,
   'Greater or Equal': order => order >= 0,
   Less: order => order < 0,
@@ -201,10 +204,10 @@ const ORDERS: Readonly<Record<WindowOperator, (order: number) => boolean>> = {
 export const holdsForNone = ({ aggregate, operator, value }: WindowCondition): boolean => {
   const bound = parseExact(value ?? '')
   if (operator === undefined || bound === undefined || !['Count', 'Sum', 'Distinct'].includes(aggregate)) return false
-  return ORDERS[operator](compareExact(exactOf(0n), bound))
+  return OPERATOR_TESTS[operator](compareExact(exactOf(0n), bound))
 }
 
-const compileCondition = (condition: WindowCondition, measures: readonly Measure[]): ConditionTest => {
+const compileCondition = (condition: WindowCondition, measures: readonly WindowMeasure[]): ConditionTest => {
   const { aggregate, name, operator, value } = condition
   const place = aggregate === 'Count' ? -1 : placeOf(condition, measures)
   const named = { aggregate, ...(name !== undefined && { name }) }
@@ -235,7 +238,7 @@ const compileCondition = (condition: WindowCondition, measures: readonly Measure
     if (aggregate === 'Sum') return sumOf(state).signed === 0 ? 1 : 0
     return aggregate === 'Minimum' ? -1 : 1
   }
-  const test = ORDERS[operator!]
+  const test = OPERATOR_TESTS[operator!]
   return {
     holds(state, complete) {
       const order = orderOf(state)

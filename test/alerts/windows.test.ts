@@ -8,9 +8,9 @@ import type { WindowRows, WindowRule } from '../../src/alerts/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { salvageStore } from '../../src/engine/salvage.ts'
 import { exactOf } from '../../src/query/exact.ts'
-import { createEntries, type Entry } from '../../src/windows/entries.ts'
+import { createEntries, type WindowEntry } from '../../src/windows/entries.ts'
 import { measuresOf, type WindowSpec } from '../../src/windows/spec.ts'
-import { createWindow } from '../../src/windows/window.ts'
+import { createRuleWindow } from '../../src/windows/window.ts'
 import { makeChain } from '../support/pack.ts'
 import { createTestStore } from '../support/store.ts'
 
@@ -28,7 +28,7 @@ const ruleOf = (spec: WindowSpec, more: Partial<WindowRule> = {}): WindowRule =>
 
 type Matches = Record<string, number>
 
-const entriesOf = (spec: WindowSpec, matches: Matches): Entry[] => {
+const entriesOf = (spec: WindowSpec, matches: Matches): WindowEntry[] => {
   const entries = createEntries(measuresOf(spec))
   for (const [key, value] of Object.entries(matches))
     entries.add(
@@ -232,7 +232,7 @@ test(`stored windows are those of the chain in the end: ${CASES} histories with 
     }
     for (let i = 0; i < 3; i++) mine()
 
-    const window = createWindow(spec, LIMITS)
+    const window = createRuleWindow(spec, LIMITS)
     const top = Number(chain.at(-1)!.raw.block.number)
     const expected = new Map<string, string>()
     const open = new Map<string, string>()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom } from '../../scripts/demo/random.ts'
 import { exactOf } from '../../src/query/exact.ts'
-import { createEntries, type Entry } from '../../src/windows/entries.ts'
+import { createEntries, type WindowEntry } from '../../src/windows/entries.ts'
 import {
   type Aggregate,
   measuresOf,
@@ -10,7 +10,7 @@ import {
   type WindowOperator,
   type WindowSpec,
 } from '../../src/windows/spec.ts'
-import { createWindow, type WindowBlock, watchedKeys } from '../../src/windows/window.ts'
+import { createRuleWindow, type WindowBlock, watchedKeys } from '../../src/windows/window.ts'
 
 const LIMITS = { keys: 1_000, rows: 10_000 }
 const BIG = 2n ** 200n
@@ -27,7 +27,7 @@ type Outcome = { number: number; opened: string[]; ended: string[]; first: strin
 const unsigned = ({ name }: { name?: string }) => name !== 'signed'
 const valueIn = ({ value }: Match, name: string): bigint => (name === 'signed' ? value - BIG : value)
 
-const entriesOf = (spec: WindowSpec, matches: readonly Match[]): Entry[] => {
+const entriesOf = (spec: WindowSpec, matches: readonly Match[]): WindowEntry[] => {
   const measures = measuresOf(spec)
   const entries = createEntries(measures)
   for (const match of matches)
@@ -138,10 +138,10 @@ const isPast = (aggregate: Aggregate, values: readonly bigint[], sum: bigint, bo
 
 /** As a store does: what was told is known, a restart or a reorganisation begins from the rows. */
 const createRunner = (spec: WindowSpec) => {
-  let log: { block: TestBlock; taken: Entry[]; outcome: Outcome }[] = []
-  let window = createWindow(spec, LIMITS)
+  let log: { block: TestBlock; taken: WindowEntry[]; outcome: Outcome }[] = []
+  let window = createRuleWindow(spec, LIMITS)
   const restart = () => {
-    window = createWindow(spec, LIMITS)
+    window = createRuleWindow(spec, LIMITS)
     if (log.length === 0) return
     window.setSince(log[0]!.block)
     for (const { block, taken } of log) window.load(block, taken)

@@ -28,7 +28,7 @@ interface WhenContext {
 const MAX_BY = 3
 const MAX_CONDITIONS = 4
 /** The longest windows. */
-const MAX_WINDOW = { blocks: 1_000_000, seconds: 90 * 86_400 }
+const LONGEST_WINDOW = { blocks: 1_000_000, seconds: 90 * 86_400 }
 
 const LATER = (names: readonly string[]) =>
   Object.fromEntries(names.map(name => [name, `"${name}" is not supported: leave it out.`]))
@@ -43,7 +43,7 @@ export const checkWhen = (place: InputPlace, context: WhenContext): void => {
   const names = Array.isArray(by.value) ? by.value.length : 0
   checkOptional(by, it => {
     const all = [...checkList(it, { of: 'names', max: MAX_BY })]
-    for (const name of all) checkName(name, context)
+    for (const name of all) checkFieldName(name, context)
     checkDistinct(all)
   })
   checkOptional(keys, it => checkKeys(it, names, context))
@@ -87,7 +87,7 @@ const checkWithin = (place: InputPlace) => {
   const parts = (['blocks', 'seconds'] as const).map(name => ({ name, it: place.member(name) }))
   const given = parts.filter(({ it }) => it.value !== undefined)
   if (given.length !== 1) place.fault(`${place.label} must have either "blocks" or "seconds".`)
-  for (const { name, it } of given) checkInteger(it, { min: 1, max: MAX_WINDOW[name] })
+  for (const { name, it } of given) checkInteger(it, { min: 1, max: LONGEST_WINDOW[name] })
 }
 
 const checkWindowCondition = (place: InputPlace, context: WhenContext, mayBeFirst: boolean) => {
@@ -102,7 +102,7 @@ const checkWindowCondition = (place: InputPlace, context: WhenContext, mayBeFirs
   ]
   if (aggregate === 'Count') {
     if (name.value !== undefined) reportExpected(name, 'left out', '"Count" counts matches.')
-  } else if (aggregate !== undefined) checkName(name, context)
+  } else if (aggregate !== undefined) checkFieldName(name, context)
   if (aggregate === 'First') {
     for (const it of [operator, value])
       if (it.value !== undefined) reportExpected(it, 'left out', '"First" compares nothing.')
@@ -114,7 +114,7 @@ const checkWindowCondition = (place: InputPlace, context: WhenContext, mayBeFirs
     reportExpected(value, 'a decimal or 0x-hex number', 'Write an amount as "1000.5".')
 }
 
-const checkName = (place: InputPlace, { target, limits }: WhenContext) => {
+const checkFieldName = (place: InputPlace, { target, limits }: WhenContext) => {
   const name = checkFilled(place, 'the name of a field')
   if (name === undefined || !checkByteLength(place, 'ruleValue', limits) || target === undefined) return
   const complaint = checkAttribute(target, [name])

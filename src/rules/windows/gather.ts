@@ -1,9 +1,9 @@
 import type { Document } from '../../documents/document.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { createEntries, type Entry } from '../../windows/entries.ts'
+import { createEntries, type WindowEntry } from '../../windows/entries.ts'
 import { type Entity, entityDocument } from '../entities.ts'
 import type { StoredRule } from '../rule.ts'
-import { createWindowReader, type WindowReader } from './read.ts'
+import { createMatchReader, type MatchReader } from './read.ts'
 
 export interface LastMatch {
   kind: Kind
@@ -13,15 +13,15 @@ export interface LastMatch {
 /** Matches of a rule with `when` in one block. */
 export interface GatheredRule {
   rule: StoredRule
-  entries: Entry[]
+  entries: WindowEntry[]
   /** Of each entry. */
   lasts: LastMatch[]
 }
 
-const readers = new WeakMap<StoredRule, WindowReader>()
-const readerOf = (rule: StoredRule): WindowReader => {
-  const known = readers.get(rule) ?? createWindowReader(rule.input.config)
-  readers.set(rule, known)
+const matchReaders = new WeakMap<StoredRule, MatchReader>()
+const matchReaderOf = (rule: StoredRule): MatchReader => {
+  const known = matchReaders.get(rule) ?? createMatchReader(rule.input.config)
+  matchReaders.set(rule, known)
   return known
 }
 
@@ -31,7 +31,7 @@ export const createGathering = () => {
   return {
     /** False if it needs decimals that are not known yet. */
     add(rule: StoredRule, entity: Entity): boolean {
-      const reader = readerOf(rule)
+      const reader = matchReaderOf(rule)
       if (reader.waits(entity)) return false
       let found = rules.get(rule)
       if (found === undefined) {

@@ -1,22 +1,22 @@
 import type { ComparedValue } from '../../query/compare.ts'
 import { showExact, simplifyExact } from '../../query/exact.ts'
 import type { WindowValue } from '../../windows/entries.ts'
-import { type Measure, measuresOf } from '../../windows/spec.ts'
+import { measuresOf, type WindowMeasure } from '../../windows/spec.ts'
 import { canonicalKey } from '../../windows/window.ts'
 import { attributeSteps } from '../attributes.ts'
 import { type Entity, type EntityValues, emitterOf, entityValues } from '../entities.ts'
 import { kindOfTarget, type RuleConfig } from '../rule.ts'
 
 /** Reads of a match what its windows take. */
-export interface WindowReader {
-  measures: readonly Measure[]
+export interface MatchReader {
+  measures: readonly WindowMeasure[]
   /** Whether decimals are missing that the values need. */
   waits(entity: Entity): boolean
   key(entity: Entity): string
   values(entity: Entity, measure: number): readonly WindowValue[]
 }
 
-export const createWindowReader = ({ targetType, when }: RuleConfig): WindowReader => {
+export const createMatchReader = ({ targetType, when }: RuleConfig): MatchReader => {
   const kind = kindOfTarget(targetType)
   const measures = measuresOf(when!)
   const fields = new Map<string, Field>()
@@ -45,11 +45,11 @@ export const createWindowReader = ({ targetType, when }: RuleConfig): WindowRead
           source.faces(entity).length === 0 &&
           source.needsDecimals(entity),
       ),
-    key: entity => (by.length === 0 ? '[]' : JSON.stringify(by.map(field => keyText(field.source.faces(entity)[0])))),
+    key: entity => (by.length === 0 ? '[]' : JSON.stringify(by.map(field => faceText(field.source.faces(entity)[0])))),
     values(entity, measure) {
       const field = of[measure]!
       return field.source.faces(entity).map(face => ({
-        text: keyText(face)!,
+        text: faceText(face)!,
         number: face.number,
         unsigned: field.argument === undefined || isUnsigned(entity, field.argument),
       }))
@@ -64,7 +64,7 @@ interface Field {
   argument: string | undefined
 }
 
-const keyText = (face: ComparedValue | undefined): string | null => {
+const faceText = (face: ComparedValue | undefined): string | null => {
   if (face === undefined) return null
   if (face.hex) return canonicalKey(face.text)
   return face.number && !/^(true|false)$/.test(face.text) ? showExact(simplifyExact(face.number)) : face.text
