@@ -48,6 +48,7 @@ export const readMember = <T>(name: string, schema: v.GenericSchema<T>, value: u
   const known = Object.keys(entries)
   const faults = issues.slice(0, 5).map(issue => {
     const path = (v.getDotPath(issue) ?? 'arguments').slice(0, 100)
+    if (issue.expected !== 'never' && issue.received === 'undefined') return `${path} is missing.`
     if (issue.expected !== 'never') return `${path}: ${issue.message}.`
     return `${path} is not known: there are ${known.join(', ')}.${didYouMean(path, known)}`
   })
