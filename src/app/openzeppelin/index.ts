@@ -8,7 +8,7 @@ import type { Limits } from '../../limits/index.ts'
 import type { Action, RuleCondition, RuleInput, TargetType } from '../../rules/rule.ts'
 import { checkRule } from '../../rules/schema.ts'
 import { readExpression } from './expression.ts'
-import { createPart, type FilePart, type Lack } from './parts.ts'
+import { createPart, type FilePart, type Lack } from './file-part.ts'
 import { readReceiver } from './receivers.ts'
 
 export interface ImportedRules {

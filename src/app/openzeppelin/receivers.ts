@@ -1,6 +1,6 @@
 import { isRecord } from '../../lib/arrays.ts'
 import type { Action, TargetType } from '../../rules/rule.ts'
-import type { FilePart } from './parts.ts'
+import type { FilePart } from './file-part.ts'
 
 /** The receiver of a trigger, for rules of a target; undefined, with the reason reported, if there is none. */
 export const readReceiver = (
