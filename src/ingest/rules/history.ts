@@ -46,10 +46,20 @@ const scanHistory = async (
   const windows = new Map<number, number>()
   const openOf = (id: number): { scan: Scan; rule: StoredRule } | undefined => {
     const [scan, rule] = [ruleWatcher.scans.get(id), ruleWatcher.rule(id)]
-    // A rule that got windows while its history was searched makes no alerts of single matches.
-    if (!scan || !rule?.enabled || rule.input.config.when || scan.next > scan.last) return undefined
+    if (!scan || !rule?.enabled || scan.next > scan.last) return undefined
     const failure = failed.get(id)
-    return failure?.revision === rule.revision && performance.now() < failure.until ? undefined : { scan, rule }
+    if (failure?.revision === rule.revision && performance.now() < failure.until) return undefined
+    try {
+      // A rule that got windows while its history was searched makes no alerts of single matches.
+      return rule.input.config.when ? undefined : { scan, rule }
+    } catch (error) {
+      fail({ scan, rule }, error)
+      return undefined
+    }
+  }
+  const fail = ({ scan, rule }: { scan: Scan; rule: StoredRule }, error: unknown) => {
+    failed.set(rule.id, { revision: rule.revision, until: performance.now() + RETRY_HISTORY_MS })
+    log.error('Failed to search history for a rule, will retry later', { rule: rule.id, block: scan.next, error })
   }
   let open = [...ruleWatcher.scans.keys()].filter(openOf)
   if (open.length === 0) return
@@ -71,8 +81,7 @@ const scanHistory = async (
           const to = Math.min(scan.last, scan.next + window - 1)
           found = await findInWindow({ rule, lists: ruleWatcher.listsOf(rule.account) }, scan.next, to, documents)
         } catch (error) {
-          failed.set(id, { revision: rule.revision, until: performance.now() + RETRY_HISTORY_MS })
-          log.error('Failed to search history for a rule, will retry later', { rule: id, block: scan.next, error })
+          fail(now, error)
           continue
         }
         failed.delete(id)
