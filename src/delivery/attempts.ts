@@ -224,17 +224,19 @@ const combinedWith = (
     .filter(({ id, sequence }) => !busy.has(id) && !sequences.has(sequence))
     .slice(0, COMBINE_AT_ONCE)
 
-/** Those of a message that was tried before go together again, without others. */
+/** What was tried before goes again as it went, without others: its receiver may know it by that id. */
 const groupedWith = (
   first: DueDelivery,
   store: Pick<Queue, 'groupable'>,
   { busy, sequences }: DestinationState,
   now: number,
 ) =>
-  store
-    .groupable(first, now, busy.size + first.groupSize!)
-    .filter(({ id, sequence }) => !busy.has(id) && !sequences.has(sequence))
-    .slice(0, first.groupSize!)
+  first.groupId === null && first.begunAt !== null
+    ? [first]
+    : store
+        .groupable(first, now, busy.size + first.groupSize!)
+        .filter(({ id, sequence }) => !busy.has(id) && !sequences.has(sequence))
+        .slice(0, first.groupSize!)
 
 const countSettled = ({ channel, type, to, first, receivedAt }: Settled, counted: Counters, now: number) => {
   if (to !== 'queued') counted[to].add({ channel })

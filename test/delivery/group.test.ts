@@ -150,6 +150,53 @@ describe('a group', () => {
     assert.equal(sent().at(-1), 'a')
   })
 
+  it('has none that was tried alone, whose retries delay no other', async t => {
+    let broken = true
+    const { tell, clock, sent, store, restart } = await setUp(t, { wait: { seconds: 10 } }, ({ messages }) =>
+      broken && messages[0]!.id === 'a' ? (FAILED as typeof DELIVERED) : DELIVERED,
+    )
+    tell('a')
+    await clock.run(60_000)
+    assert.deepEqual([...new Set(sent())], ['a'])
+    const before = sent().length
+    const { nextAt } = store.list({ limit: 1 })[0]!
+    assert.ok(nextAt! - clock.now() > 30_000, 'the retry is later than the wait')
+    tell('b')
+    await clock.run(13_000)
+    assert.deepEqual(sent().slice(before), ['b'])
+    // Those that become due beside the retry, while the program is stopped, are no part of it either.
+    await clock.run(nextAt! - clock.now() - 20_000)
+    tell('c')
+    tell('d')
+    await clock.run(2_000)
+    broken = false
+    await restart()
+    await clock.run(60_000)
+    assert.deepEqual(
+      sent()
+        .slice(before + 1)
+        .sort(),
+      ['a', 'group 1: c d'],
+    )
+  })
+
+  it('has the same members in each retry where one of them follows one tried alone', async t => {
+    const { tell, clock, sent } = await setUp(t, { wait: { seconds: 10 }, size: 2 }, () => FAILED as typeof DELIVERED)
+    tell('a')
+    await clock.run(60_000)
+    const before = sent().length
+    tell('b')
+    await clock.run(3_000)
+    tell('c')
+    await clock.run(3_000)
+    // They fill a group of two, which hurries nothing else.
+    assert.deepEqual(new Set(sent().slice(before)), new Set(['group 1: b c']))
+    await clock.run(6 * 3_600_000)
+    const all = sent()
+    assert.deepEqual([...new Set(all)].sort(), ['a', 'group 1: b c'])
+    for (const one of new Set(all)) assert.ok(all.filter(it => it === one).length > 2, one)
+  })
+
   it('leaves out what was retracted or silenced, and takes retractions together, too', async t => {
     const { tell, clock, sent, silences } = await setUp(t, { wait: { seconds: 10 } })
     for (const id of ['a', 'b', 'c', 'd']) tell(id)

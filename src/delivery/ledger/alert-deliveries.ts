@@ -203,11 +203,12 @@ export const createAlertDeliveries = (db: Db) => {
 const createSendTimes = (db: Db) => {
   const joinable = db.prepare<[number, number, string, number], { count: number; at: number | null }>(
     `SELECT count(*) AS count, min(next_at) AS at FROM delivery INDEXED BY delivery_group
-     WHERE state = 'queued' AND rule = ? AND receiver = ? AND group_key = ? AND group_id IS NULL AND next_at > ?`,
+     WHERE state = 'queued' AND rule = ? AND receiver = ? AND group_key = ? AND group_id IS NULL
+       AND begun_at IS NULL AND next_at > ?`,
   )
   const hurry = db.prepare(
     `UPDATE delivery SET next_at = @now WHERE state = 'queued' AND rule = @rule AND receiver = @receiver AND group_key = @key
-       AND group_id IS NULL AND next_at > @now`,
+       AND group_id IS NULL AND begun_at IS NULL AND next_at > @now`,
   )
   const digestAt = db
     .prepare<[number, number, number], number | null>(

@@ -18,6 +18,8 @@ export interface DueDelivery {
   groupSize: number | null
   /** The message that it is part of since its first try. */
   groupId: string | null
+  /** When it was last tried; null if never. */
+  begunAt: number | null
 }
 
 /** One attempt: several deliveries if combined. */
@@ -32,7 +34,7 @@ export interface Job extends Lane {
 export type Queue = ReturnType<typeof createQueue>
 
 const SELECT_DUE = `SELECT d.id, d.rule, d.receiver, r.channel, d.alert || ' ' || r.target AS sequence,
-    d.group_key AS groupKey, d.group_size AS groupSize, d.group_id AS groupId
+    d.group_key AS groupKey, d.group_size AS groupSize, d.group_id AS groupId, d.begun_at AS begunAt
   FROM delivery d JOIN receiver r ON r.id = d.receiver WHERE d.state = 'queued'`
 
 /** One index lookup per lane. */
@@ -86,6 +88,7 @@ export const createQueue = (db: Db) => {
   )
   const groupable = db.prepare<[number, number, string | null, string | null, number, number], DueDelivery>(
     `${SELECT_DUE} AND d.rule = ? AND d.receiver = ? AND d.group_key = ? AND d.group_id IS ? AND d.next_at <= ?
+       AND (d.group_id IS NOT NULL OR d.begun_at IS NULL)
      ORDER BY d.next_at, d.id LIMIT ?`,
   )
   const setGroup = db.prepare('UPDATE delivery SET group_id = ? WHERE id = ?')
