@@ -316,6 +316,60 @@ describe('the end of an alert of windows', () => {
     tell('retracted')
     assert.deepEqual(list().slice(7), ['alert-1 alert.retracted → a.example: queued'])
   })
+
+  it('is not told where the alert cannot have arrived', async t => {
+    const { store, tell, attempt, state, brief: list } = await setUp(t, makeRule(1, [post(A)]))
+    const ends: Record<string, boolean> = {}
+    const end = (id: string) => {
+      tell('resolved', makeAlert(id))
+      ends[id] = list().includes(`${id} alert.resolved → a.example: queued`)
+      if (ends[id]) attempt(A)
+    }
+    tell('confirmed', makeAlert('refused'))
+    attempt(A, REFUSED)
+    end('refused')
+
+    tell('confirmed', makeAlert('failed'))
+    attempt(A, FAILED)
+    end('failed')
+
+    const rule = state.rule!
+    state.rule = { ...rule, enabled: false }
+    tell('confirmed', makeAlert('paused'))
+    state.rule = rule
+    end('paused')
+
+    tell('confirmed', makeAlert('cancelled'))
+    store.cancelRule(1, state.now, 'its rule was paused', 9)
+    end('cancelled')
+
+    const silence = {
+      ...{ id: 1, account: ACCOUNT, matcher: {}, author: '', reason: '' },
+      ...{ from: 0, to: 1e13, createdAt: 0 },
+    }
+    tell('confirmed', makeAlert('silenced'))
+    store.silence([dueIn(store, A, state.now, 1)[0]!.id], state.now, () => silence)
+    end('silenced')
+
+    // Told before the silence came, perhaps.
+    tell('confirmed', makeAlert('tried'))
+    const { id } = dueIn(store, A, state.now, 1)[0]!
+    attempt(A, FAILED)
+    store.silence([id], state.now, () => silence)
+    end('tried')
+
+    // Dead without a try.
+    tell('confirmed', makeAlert('gone'))
+    attempt(A, GONE)
+    tell('confirmed', makeAlert('disabled'))
+    state.rule = { ...rule, revision: 2 }
+    end('disabled')
+
+    assert.deepEqual(ends, {
+      ...{ refused: false, failed: true, paused: false, cancelled: false },
+      ...{ silenced: false, tried: true, disabled: false },
+    })
+  })
 })
 
 describe('a retraction', () => {

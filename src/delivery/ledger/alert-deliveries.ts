@@ -80,6 +80,7 @@ export const createAlertDeliveries = (db: Db) => {
   const neverLeft = db
     .prepare<[number], number>(`SELECT count(*) > 0 AND sum(outcome <> 'refused') = 0 FROM attempt WHERE delivery = ?`)
     .pluck()
+  const mayHaveArrived = ({ id, begun_at }: AlertDeliveryRow) => begun_at !== null && neverLeft.get(id) !== 1
   const count = db.prepare(
     'INSERT INTO rule_count (rule, triggered) VALUES (?, 1) ON CONFLICT DO UPDATE SET triggered = triggered + 1',
   )
@@ -151,10 +152,12 @@ export const createAlertDeliveries = (db: Db) => {
       if (!rule) return
       const message = keepMessage(network, rule, alert)
       const next = isOver ? round + 1 : round
-      const told = new Map(current.flatMap(row => (row.state === 'silenced' ? [] : [[row.receiver, row.id]])))
+      const told = new Map(
+        current.flatMap(row => (row.state === 'queued' || mayHaveArrived(row) ? [[row.receiver, row.id]] : [])),
+      )
       for (const [place, action] of actionsOf(rule.input).entries()) {
         const { id, destination, combines } = receiverOf(action, channels)
-        // Only who was told of the alert learns that it is over, whatever has happened to the rule since.
+        // Only who was or would have been told of it learns that it is over, whatever the rule is now.
         const original = type === 'alert.resolved' ? told.get(id) : 0
         if (original === undefined) continue
         const to = { receiver: id, destination, message, action: place, channel: action.type }
@@ -177,7 +180,7 @@ export const createAlertDeliveries = (db: Db) => {
       if (current.some(it => it.retracted === 1)) return
       const reached = new Map<string, AlertDeliveryRow>()
       for (const row of current) {
-        if (row.begun_at !== null && neverLeft.get(row.id) !== 1) reached.set(row.target, row)
+        if (mayHaveArrived(row)) reached.set(row.target, row)
         if (row.state === 'queued' || (row.state === 'dead' && row.begun_at === null))
           withdraw(row, 'the alert was retracted')
       }
