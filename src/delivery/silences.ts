@@ -76,9 +76,11 @@ const ruleLabel = (rule: StoredRule | undefined, name: string): string | undefin
   return value === undefined || value === null || typeof value === 'object' ? undefined : String(value)
 }
 
-const messageField = ({ source, targetType }: AlertMessage, name: string): string =>
-  asToken(followPath(withList(source, targetType), name.split('.')))
+const messageField = ({ source, targetType }: AlertMessage, name: string): string | undefined => {
+  const value = followPath(withList(source, targetType), name.split('.'))
+  return value === undefined || value === null ? undefined : asToken(value)
+}
 
 /** Hex is the same in any case. */
-const isSameText = (value: string, wanted: string): boolean =>
-  value === wanted || (/^0x/i.test(wanted) && value.toLowerCase() === wanted.toLowerCase())
+const isSameText = (value: string | undefined, wanted: string): boolean =>
+  value === wanted || (/^0x/i.test(wanted) && value?.toLowerCase() === wanted.toLowerCase())

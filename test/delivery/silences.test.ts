@@ -183,6 +183,7 @@ describe('the matcher of a silence', () => {
     address: '0xABcd',
     args: [{ name: 'to', pos: 0, value: '0xFf' }],
     amount: 18,
+    none: null,
   }
   const rule = makeRule(7, [], { account: 1 })
   const labelled = { ...rule, input: { ...rule.input, team: 'payments', level: 3, parts: ['payments'] } }
@@ -217,6 +218,10 @@ describe('the matcher of a silence', () => {
       { labels: { constructor: 'payments' } },
       { fields: { address: '0xabC' } },
       { fields: { nothing: '0xff' } },
+      // As an older version kept them.
+      { fields: { nothing: '' } },
+      { fields: { 'args.memo': '' } },
+      { fields: { none: '' } },
       { rules: [7], fields: { amount: '19' } },
     ]
     assert.deepEqual(

@@ -117,6 +117,10 @@ test('a silence that says too little or what nobody understands is refused', asy
     /^matcher.labels: labels must be an object with 1 to 10 names/,
   )
   assert.match((await faultsOf({ matcher: { fields: { a: 1 } } }))[0], /^matcher.fields.a: a must be a string, not 1/)
+  assert.deepEqual(await faultsOf({ matcher: { labels: { team: '' }, fields: { 'args.memo': '' } } }), [
+    'matcher.labels.team: team must be a string that is not empty, not "".',
+    'matcher.fields["args.memo"]: args.memo must be a string that is not empty, not "".',
+  ])
   assert.deepEqual(await faultsOf({ to: '2020-01-01' }), ['to: to must be a time that is not over, not "2020-01-01".'])
   assert.deepEqual(await faultsOf({ from: '2031-01-01' }), [
     'to: to must be later than from, not "2030-01-01T00:00:00Z".',

@@ -104,8 +104,9 @@ const checkValues = (place: InputPlace, limits: Limits): Record<string, string> 
   if (names.length === 0 || names.length > MAX_MATCHER_VALUES)
     return reportExpected(place, `an object with 1 to ${MAX_MATCHER_VALUES} names and their values`)
   for (const name of names) {
-    checkString(place.member(name))
-    checkByteLength(place.member(name), 'ruleValue', limits)
+    const member = place.member(name)
+    if (checkString(member) === '') reportExpected(member, 'a string that is not empty')
+    checkByteLength(member, 'ruleValue', limits)
   }
   return value as Record<string, string>
 }
