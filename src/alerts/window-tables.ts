@@ -44,11 +44,17 @@ export const createWindowTables = (db: Db) => {
   const lower = db.prepare<[number, number, number]>(
     'UPDATE rule_window SET upto = min(upto, ?), clock = ? WHERE upto > ?',
   )
-  const emptied = db.prepare('DELETE FROM rule_window WHERE since > upto')
+  // Of what has lost rows that it would still need, nothing is known.
+  const emptied = db.prepare('DELETE FROM rule_window WHERE since > upto OR floor > upto')
   const raise = db.prepare(
     `UPDATE rule_window SET since = floor, since_time = ifnull((SELECT time FROM block WHERE number = floor), clock)
-     WHERE floor > since AND upto >= floor`,
+     WHERE floor > since`,
   )
+  const firstAfter = db
+    .prepare<[number, number], number>(
+      'SELECT number FROM block WHERE number >= ? AND time > ? ORDER BY number LIMIT 1',
+    )
+    .pluck()
   const writes = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'windows'").pluck()
   const noteWrite = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('windows', ?)")
 
@@ -61,6 +67,8 @@ export const createWindowTables = (db: Db) => {
       rowsOf.all(rule).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as WindowEntry[] })),
     addRows: (rule: number, { number, time }: WindowBlock, entries: readonly WindowEntry[]) =>
       addRows.run(rule, number, time, JSON.stringify(entries)),
+    /** The first stored block from `from` on of a later time. */
+    firstAfter: (time: number, from: number): number | undefined => firstAfter.get(from, time),
     /** Drops rows below a block, and episodes that ended below another one and of which nothing is due. */
     dropBelow(rule: number, below: number, endedBelow: number) {
       dropBelow.run(rule, below)

@@ -179,8 +179,14 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       if (block.number >= rule.start) stepRule(rule, block, found.get(rule.rule), chain)
   }
 
-  const prune = ({ rule }: WindowRule, state: RunningWindow, now: WindowBlock) => {
-    const below = (state.window.oldest() ?? now.number) - KEPT_BELOW
+  const prune = ({ rule, spec: { within } }: WindowRule, state: RunningWindow, now: WindowBlock) => {
+    // A window without rows has been seen all the same.
+    const begin =
+      within.blocks !== undefined
+        ? now.number - within.blocks + 1
+        : tables.firstAfter(now.time - within.seconds!, Math.max(state.floor, state.since))
+    if (begin === undefined) return
+    const below = Math.min(state.window.oldest() ?? now.number, begin) - KEPT_BELOW
     if (below <= state.floor) return
     tables.dropBelow(rule, below, now.number - KEPT_BELOW)
     state.floor = below

@@ -155,6 +155,37 @@ test('over blocks that are missing, absence never fires, and what is too much al
   assert.deepEqual(much.told(), ['confirmed 15 a'])
 })
 
+test('after a reorganisation a window decides as before, however long it is and however few its matches are', () => {
+  for (const within of [{ blocks: 300 }, { seconds: 3600 }]) {
+    const spec: WindowSpec = { within, conditions: [{ aggregate: 'First', name: 'from' }] }
+    const { put, back, told, notes, count } = setUp(spec)
+    const chain = makeChain({ blocks: 770, from: 10, txs: 0 })
+    for (const raw of chain) put(raw, raw === chain[2] ? { '': 1 } : {})
+    // Rows below a window, and below what a reorganisation may need, go.
+    assert.equal(count('rule_rows'), 0)
+    back(778)
+    const other = makeChain({ blocks: 2, parent: chain[768]!, txs: 0, salt: 'other' })
+    put(other[0]!)
+    put(other[1]!, { '': 1 })
+    assert.deepEqual([told(), notes()], [['confirmed 780 1'], []], JSON.stringify(within))
+  }
+})
+
+test('after a reorganisation to blocks whose rows are gone, absence is decided once a whole window was seen', () => {
+  const { put, back, told } = setUp({
+    ...{ by: ['from'], keys: ['a'], within: { blocks: 3 } },
+    conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
+  })
+  const chain = makeChain({ blocks: 770, from: 10, txs: 0 })
+  for (const raw of chain) put(raw, { a: 1 })
+  back(400)
+  const other = makeChain({ blocks: 3, parent: chain[390]!, txs: 0, salt: 'other' })
+  for (const raw of other.slice(0, 2)) put(raw)
+  assert.deepEqual(told(), [])
+  put(other[2]!)
+  assert.deepEqual(told(), ['confirmed 403 a'])
+})
+
 test('at its limits a rule goes on with the keys that it has, and says so', () => {
   const { put, told, notes } = setUp(SUM, { limits: { keys: 2, rows: 1_000 } })
   const chain = makeChain({ blocks: 3, from: 10 })
