@@ -111,6 +111,39 @@ test('state that nodes have dropped is left out up to what they have, which the 
   assert.equal(trouble(), undefined)
 })
 
+test('a rule that is far behind leaves out no block because of a node that is slow, broken or refuses', async () => {
+  const { step, found, trouble, it } = setUp(10_000)
+  const codes = [
+    'timeout',
+    'http_status',
+    'quota_used',
+    'refused',
+    'bad_answer',
+    'error',
+    'unreachable',
+    'rate_limited',
+  ]
+  for (const code of codes) {
+    it.read = async () => {
+      throw retry(`node_${code}`, `says ${code}`)
+    }
+    await step()
+    assert.equal(trouble(), `The state of block 10 is not read yet, and is asked for again: says ${code}.`)
+    it.later()
+  }
+  // Nor is the reading before given up.
+  it.read = async hash => {
+    if (hash === '0xa9') throw retry('node_timeout', 'does not answer')
+  }
+  await step()
+  assert.deepEqual(found(), [])
+  it.later()
+  it.read = async () => {}
+  await step()
+  assert.equal(found()[0], 10)
+  assert.ok(!it.told[0]!.hits[0]!.source.includes('"previous":null'))
+})
+
 test('what is read of a block that is replaced meanwhile is dropped', async () => {
   const { step, found, it } = setUp(10)
   it.read = async () => {

@@ -1,5 +1,6 @@
 import type { RuleMatch } from '../../alerts/alert.ts'
 import type { AlertUpdate, Scan } from '../../alerts/alert-store.ts'
+import { BLOCK_MISSING } from '../../chain/rpc/answers.ts'
 import type { ChainSource, StateAnswer } from '../../chain/source.ts'
 import type { BlockLookups } from '../../engine/port.ts'
 import { ChainsieveError, messageOf } from '../../lib/errors.ts'
@@ -29,11 +30,9 @@ export interface StateReadingsOptions {
   signal: AbortSignal
 }
 
-/** Depth at which full nodes may have dropped the state of a block: what fails there is left out. */
+/** Depth at which full nodes may have dropped the state of a block: what they lack there is left out. */
 export const KEPT_STATE = 128
 const RETRY_READ_MS = 3_000
-/** Failures that say nothing about the block. */
-const RETRIED_CODES = ['node_unreachable', 'node_rate_limited']
 
 interface LastReading {
   matching: number
@@ -72,7 +71,7 @@ export const createStateReadings = (options: StateReadingsOptions) => {
       const answers = await read(hash, readerOf(rule).questions, signal)
       return { matching: rule.matching, block: number, hash, answers }
     } catch (error) {
-      if (signal.aborted || isPassing(error)) throw error
+      if (signal.aborted || !isDropped(error)) throw error
       return undefined
     }
   }
@@ -137,7 +136,7 @@ export const createStateReadings = (options: StateReadingsOptions) => {
     } catch (error) {
       if (signal.aborted) throw error
       const why = messageOf(error)
-      if (first < top.to - KEPT_STATE && !isPassing(error)) {
+      if (first < top.to - KEPT_STATE && isDropped(error)) {
         // Halves the way to the newest block: how much the node has is not known.
         const next = Math.ceil((first + 1 + top.to) / 2)
         rules.trouble(
@@ -173,4 +172,5 @@ const RULES_AT_ONCE = 8
 /** Blocks of a rule that is behind, before it is another one's turn. */
 const READINGS_AT_ONCE = 20
 
-const isPassing = (error: unknown): boolean => error instanceof ChainsieveError && RETRIED_CODES.includes(error.code)
+/** Any other failure says nothing about the block. */
+const isDropped = (error: unknown): boolean => error instanceof ChainsieveError && error.code === BLOCK_MISSING
