@@ -12,7 +12,16 @@ import { createHeadBudget } from './budget/head-budget.ts'
 import type { SpentFile } from './budget/spent-file.ts'
 import { createScopedSource } from './logs/log-source.ts'
 import { createMemory } from './rpc/answer-body.ts'
-import { ANSWER_TOO_LARGE, type Answer, type Call, isMissingMethod, isRevert, resultOf, toHead } from './rpc/answers.ts'
+import {
+  ANSWER_TOO_LARGE,
+  type Answer,
+  type Call,
+  isMissingMethod,
+  isRevert,
+  type RpcError,
+  resultOf,
+  toHead,
+} from './rpc/answers.ts'
 import { createEndpoint, type Endpoint } from './rpc/endpoint.ts'
 import { createRpcMetrics } from './rpc/node-health.ts'
 import { createRpc, LACKS_METHOD, type Rpc } from './rpc/rpc.ts'
@@ -212,14 +221,14 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
 }
 
 /** A revert or an oversized answer is a result; a node failure is not. */
-const toCallResult = (answer: Answer, method: string): string | null => {
-  if (answer.error !== undefined && (answer.error.code === ANSWER_TOO_LARGE || isRevert(answer.error))) return null
-  return toHex(answer, method)
-}
+const isOfContract = (answer: Answer): answer is { error: RpcError } =>
+  answer.error !== undefined && (answer.error.code === ANSWER_TOO_LARGE || isRevert(answer.error))
+
+const toCallResult = (answer: Answer, method: string): string | null =>
+  isOfContract(answer) ? null : toHex(answer, method)
 
 const toReadAnswer = (answer: Answer, method: string): StateAnswer => {
-  if (method !== 'eth_call' || answer.error === undefined || !isRevert(answer.error))
-    return { hex: toHex(answer, method) }
+  if (method !== 'eth_call' || !isOfContract(answer)) return { hex: toHex(answer, method) }
   return { error: answer.error.message.slice(0, MAX_REASON).toWellFormed() }
 }
 /** Characters; contracts choose their reasons. */

@@ -389,6 +389,19 @@ test('a contract that answers at great length counts as one that does not answer
   assert.ok(node.batches.at(-1)! >= 16, `${node.batches.at(-1)}`)
 })
 
+test('a reading that is too long is one with an error, and no fault of the node', async t => {
+  const node = await startNode(t, chain)
+  node.methods.set('eth_call', ([call]) =>
+    (call as { to: string }).to.endsWith('13') ? `0x${'00'.repeat(5_000_000)}` : '0x01',
+  )
+  const source = sourceOf(t, node, { clock: fastClock(500) })
+  const questions = ['13', '14'].map(it => ({ to: `0x${it.padStart(40, '0')}`, data: '0x' }))
+  const [long, short] = await source.stateAt!(chain[9]!.block.hash, questions, never)
+  assert.match((long as { error: string }).error, /^The answer to eth_call /)
+  assert.deepEqual(short, { hex: '0x01' })
+  assert.equal(source.endpoints()[0]!.errors, 0)
+})
+
 test('a node without eth_getBlockReceipts is asked for them one by one, and only once whether it has it', async t => {
   for (const error of [
     new NodeError(-32601, 'Method not found'),
