@@ -58,6 +58,8 @@ export const agentRoute = agentRoutes(
       refuseOtherOrigins(c)
       const { text } = parameters(c)
       const body = await readWithin(c, 'shortBody', services.limits, limits => readRequestBody(c, limits))
+      // Each message counts as a request; batches are no part of the protocol since 2025-06-18.
+      if (startsAsList(body)) throw refuse('bad_request', 'The body is a list of messages: send each by itself.')
       const { fetch } = await handler()
       const headers = new Headers(c.req.raw.headers)
       for (const name of ['content-encoding', 'content-length']) headers.delete(name)
@@ -75,6 +77,8 @@ export const agentRoute = agentRoutes(
     }
   },
 )
+
+const startsAsList = (body: Uint8Array | undefined): boolean => body?.find(byte => byte > 0x20) === 0x5b
 
 /** Pages of other sites may not ask with a browser that reaches this server (DNS rebinding). */
 const refuseOtherOrigins = (c: RequestContext) => {

@@ -141,7 +141,15 @@ test('agents ask over HTTP', async t => {
     assert.ok(names.includes('search') && !names.some(name => name.startsWith('rule_')))
     await assert.rejects(connect(url, 'cs_unknown'))
     assert.equal((await server.send('/mcp', '{}', { headers: { origin: 'https://evil.example' } })).status, 400)
-    await Promise.all([nobody.close(), reader.close()])
+    const ruler = await connect(url, await tokenWith('rules'))
+    const targetMap = [{ name: 'event', operator: 'Equals', value: 'Transfer' }]
+    const rule = { name: 'transfers', targetType: 'Event', targetMap }
+    const simulated = await ruler.callTool({ name: 'rule_simulate', arguments: { network, rule } })
+    assert.equal(simulated.isError, undefined)
+    const list = await server.send('/mcp', JSON.stringify([{ jsonrpc: '2.0', id: 1, method: 'tools/list' }]))
+    assert.equal(list.status, 400)
+    assert.match(await list.text(), /send each by itself/)
+    await Promise.all([nobody.close(), reader.close(), ruler.close()])
   })
 
   await t.test('older clients, and those that show texts alone, have all data in the text', async () => {

@@ -617,7 +617,7 @@ test('a wrong method or path below the rules is told; without rules there is not
     errorOf(
       404,
       'resource_not_found_exception',
-      `There is nothing at ${path}: rules are at /alerting/rules/, and watch lists at /alerting/lists/.`,
+      `There is nothing at ${path}: rules are at /alerting/rules/, watch lists at /alerting/lists/, and silences at /alerting/silences/.`,
     )
   assert.deepEqual(await bodyOf(call('GET', '/alerting/rulez/'), 404), nothing('/alerting/rulez'))
   const reply = await appOf().request(RULES, { headers: { authorization: 'Bearer cs_good' } })

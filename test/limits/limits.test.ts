@@ -134,6 +134,7 @@ A watch list has more than 1000000 values. Spread them over several lists and [O
 An account has more than 5000000 values in all of its watch lists. Remove values that you no longer need.
 A value of a watch list has more than 256B of text. Use a shorter text.
 An account has more than 1000 silences that are not over. Remove some, or name several rules in one.
+A rule has more than 100 balances to read. Spread the addresses over several rules, with more blocks between their readings.
 An account has more than 2000 matches in one block. No alerts are made for further matches: narrow the conditions of the rules.
 A rule has more than 100000 keys in its windows. Matches of further keys are left out: narrow the conditions of the rule.
 A rule has more than 1000000 rows in its windows, one for each key and block. Matches of further keys are left out: narrow the conditions of the rule, or shorten its windows.

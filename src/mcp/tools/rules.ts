@@ -105,11 +105,8 @@ targetType: Event Transaction Block Call Trace Log Contract Token. operator: Equ
     async run({ network, rule: short, lastBlocks, size = FEW_HITS }, session) {
       const { rule, resolved, hasReceiver } = await wholeRule(session, network, short)
       const { total, hits, holes = [], warnings = [] } = await trySimulation(session, rule, { lastBlocks, size })
-      const tokens = await tokensAmong(
-        session,
-        network,
-        hits.map(({ _source: { address, to } }) => address ?? to),
-      )
+      const addresses = hits.map(({ _source: { address, to } }) => address ?? to)
+      const tokens = await tokensAmong(session, network, maySearch(session) ? addresses : [])
       const showing = { currency: session.currencyOf(network), tokens }
       const shown = hits.map(({ _id, _source }) => ({ _id, ...brief(showDocument(_source, showing)) }))
       const answerWith = (kept: readonly object[]) => ({
@@ -122,6 +119,9 @@ targetType: Event Transaction Block Call Trace Log Contract Token. operator: Equ
     },
   },
 )
+
+/** Without it, amounts have no symbols. */
+const maySearch = ({ scopes }: AgentSession): boolean => scopes?.has('search') ?? true
 
 /** What tells one hit from another. */
 const brief = (shown: AgentAnswer): AgentAnswer =>
@@ -217,7 +217,7 @@ export const rulePauseTool = agentTool('rule_pause', 'Pauses a rule, or resumes 
     const { id, enabled, idle, cancelledDeliveries } = await requestJson(session, 'PUT', `${RULES_URL}${given}/`, {
       enabled: !paused,
     })
-    session.record('rule_pause', Number(id))
+    session.record(paused ? 'rule_pause' : 'rule_resume', Number(id))
     return { id, enabled, idle, ...(cancelledDeliveries !== undefined && { cancelledDeliveries }) }
   },
 })
