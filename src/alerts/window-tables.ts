@@ -41,6 +41,7 @@ export const createWindowTables = (db: Db) => {
   const reopen = db
     .prepare<[number], number>('UPDATE episode SET ended = NULL, due = NULL WHERE ended > ? RETURNING alert')
     .pluck()
+  const forgetEnd = db.prepare("UPDATE alert SET windows = json_remove(windows, '$.ended') WHERE n = ?")
   const lower = db.prepare<[number, number, number]>(
     'UPDATE rule_window SET upto = min(upto, ?), clock = ? WHERE upto > ?',
   )
@@ -94,7 +95,9 @@ export const createWindowTables = (db: Db) => {
       lower.run(to, timeOfBlock(db, to) ?? 0, to)
       emptied.run()
       raise.run()
-      return reopen.all(to)
+      const reopened = reopen.all(to)
+      for (const alert of reopened) forgetEnd.run(alert)
+      return reopened
     },
 
     /** Counts the writes, so that a failed one shows. */

@@ -155,6 +155,20 @@ test('over blocks that are missing, absence never fires, and what is too much al
   assert.deepEqual(much.told(), ['confirmed 15 a'])
 })
 
+test('an alert whose end a reorganisation undid says nothing of an end', () => {
+  const { put, back, told, all } = setUp(SUM)
+  const chain = makeChain({ blocks: 4, from: 10 })
+  put(chain[0]!, { a: 4 })
+  for (const raw of chain.slice(1)) put(raw)
+  assert.equal(all()[0]!.when!.ended!.block, 13)
+  back(12)
+  assert.deepEqual(told(), ['confirmed 10 a', 'resolved 10 a', 'reopened 10 a'])
+  assert.deepEqual(
+    all().map(({ when }) => [when!.matches, when!.ended]),
+    [[1, undefined]],
+  )
+})
+
 test('after a reorganisation a window decides as before, however long it is and however few its matches are', () => {
   for (const within of [{ blocks: 300 }, { seconds: 3600 }]) {
     const spec: WindowSpec = { within, conditions: [{ aggregate: 'First', name: 'from' }] }
