@@ -48,6 +48,7 @@ export const measureWindows = (
       }),
     )
     db.transaction(() => alerts.stored({ hits: [], windows: all }))()
+    const matched = new Map(all.map(({ rule, revision }) => [rule, revision]))
     const insertBlock = db.prepare(
       "INSERT INTO block (number, hash, time, hashes, ends, record) VALUES (?, ?, ?, x'', x'', x'')",
     )
@@ -56,7 +57,7 @@ export const measureWindows = (
     for (let number = FIRST; number < FIRST + blocks; number++) {
       const hash = Buffer.alloc(32, number)
       const began = performance.now()
-      const found = all.map(({ rule, revision }) => {
+      const found = all.map(({ rule }) => {
         const entries = createEntries(measuresOf(SPEC))
         for (let i = 0; i < each; i++) {
           const value = { text: '', number: exactOf(BigInt(i) * 10n ** 18n), unsigned: true }
@@ -67,13 +68,13 @@ export const measureWindows = (
           )
         }
         const gathered = entries.finish()
-        return { rule, revision, entries: gathered, lasts: gathered.map(() => 0) }
+        return { rule, entries: gathered, lasts: gathered.map(() => 0) }
       })
       gather.push(performance.now() - began)
       const own = { _id: 'block', _type: 'block' as const, source: '{}' }
       const shown = `0x${hash.toString('hex')}`
       const rows: WindowRows = {
-        ...{ number, time: number * 12, hash: shown, receivedAt: 0, own, sources: [own], rules: found },
+        ...{ number, time: number * 12, hash: shown, receivedAt: 0, own, sources: [own], matched, rules: found },
       }
       db.transaction(() => {
         insertBlock.run(number, hash, number * 12)

@@ -38,12 +38,13 @@ export interface WindowRows extends WindowBlock {
   /** The document of the block itself. */
   own: WindowSource
   sources: WindowSource[]
+  /** `revision` of the rules that the block was matched with, by rule: to others it is missing. */
+  matched: ReadonlyMap<number, number>
   rules: RuleRows[]
 }
 
 export interface RuleRows {
   rule: number
-  revision: number
   entries: WindowEntry[]
   /** Of each entry, the last match among `sources`. */
   lasts: number[]
@@ -125,8 +126,8 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     return made
   }
 
-  const stepRule = (of: WindowRule, block: WindowRows, matches: RuleRows | undefined, chain: unknown) => {
-    const { rule, revision } = of
+  const stepRule = (of: WindowRule, block: WindowRows, found: RuleRows | undefined, chain: unknown) => {
+    const { rule } = of
     const state = stateFor(of, block)
     // Filled later: windows that reach there stay undecided.
     if (block.number <= state.upto) return
@@ -136,7 +137,6 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       state.sinceTime = now.time
       state.window.setSince(now)
     }
-    const found = matches?.revision === revision ? matches : undefined
     const entries = found?.entries ?? []
     const { window } = state
     const { opened, ended, first, refused, taken } = window.step(now, entries)
@@ -176,7 +176,8 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
   const stepAll = (block: WindowRows, chain: unknown) => {
     const found = new Map(block.rules.map(one => [one.rule, one]))
     for (const rule of rules.values())
-      if (block.number >= rule.start) stepRule(rule, block, found.get(rule.rule), chain)
+      if (block.number >= rule.start && block.matched.get(rule.rule) === rule.revision)
+        stepRule(rule, block, found.get(rule.rule), chain)
   }
 
   const prune = ({ rule, spec: { within } }: WindowRule, state: RunningWindow, now: WindowBlock) => {

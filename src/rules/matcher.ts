@@ -84,6 +84,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: Matche
       starts.add(rule.startBlock)
     },
     remove,
+    has: (id: number): boolean => members.has(id),
     get size(): number {
       return members.size
     },

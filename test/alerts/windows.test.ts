@@ -39,14 +39,15 @@ const entriesOf = (spec: WindowSpec, matches: Matches): WindowEntry[] => {
   return entries.finish()
 }
 
-const rowsOf = ({ block }: RawBlock, spec: WindowSpec, matches: Matches, revision = 1): WindowRows => {
+const rowsOf = ({ block }: RawBlock, spec: WindowSpec, matches: Matches, revision: number): WindowRows => {
   const entries = entriesOf(spec, matches)
   const source = { _type: 'tx' as const, source: '{}' }
   return {
     ...{ number: Number(block.number), time: Number(block.timestamp), hash: block.hash, receivedAt: 5 },
     own: { _id: block.hash, _type: 'block', source: '{}' },
     sources: Object.keys(matches).map(key => ({ _id: `${block.number} ${key}`, ...source })),
-    rules: [{ rule: 1, revision, entries, lasts: entries.map((_, i) => i) }],
+    matched: new Map(revision === 0 ? [] : [[1, revision]]),
+    rules: [{ rule: 1, entries, lasts: entries.map((_, i) => i) }],
   }
 }
 
@@ -63,9 +64,10 @@ const setUp = (spec: WindowSpec, more: Partial<WindowRule> = {}) => {
   return {
     rule,
     tell,
-    put(raw: RawBlock, matches: Matches = {}, fails = false) {
+    /** `revision`: of the rule when the block was matched; 0: it was not matched with the rule. */
+    put(raw: RawBlock, matches: Matches = {}, { fails = false, revision = 1 } = {}) {
       store.writer.apply(store.prepare([raw]), () => {
-        alertStore.stored({ hits: [], blocks: [rowsOf(raw, spec, matches)] })
+        alertStore.stored({ hits: [], blocks: [rowsOf(raw, spec, matches, revision)] })
         if (fails) throw new Error('the disk is full')
       })
     },
@@ -224,6 +226,30 @@ test('a changed rule begins anew, a deleted one leaves nothing', () => {
   assert.deepEqual([gone.count('rule_rows'), gone.count('episode')], [1, 1])
 })
 
+test('blocks that a rule did not look at, though they come after it, are missing to its windows', () => {
+  const silence: WindowSpec = {
+    ...{ by: ['from'], keys: ['a'], within: { blocks: 3 } },
+    conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
+  }
+  const chain = makeChain({ blocks: 12, from: 10 })
+  // Matched before it was changed, and before there was such a rule or while it was paused.
+  for (const revision of [1, 0]) {
+    const { put, tell, rule, told } = setUp(silence)
+    for (const raw of chain.slice(0, 3)) put(raw, { a: 1 })
+    const changed = { ...rule, revision: 2 }
+    tell([changed])
+    for (const raw of chain.slice(3, 7)) put(raw, {}, { revision })
+    assert.deepEqual(told(), [], `matched with revision ${revision}`)
+    for (const raw of chain.slice(7, 10)) put(raw, {}, { revision: 2 })
+    assert.deepEqual(told(), ['confirmed 19 a'])
+  }
+  const { put, told } = setUp(silence)
+  put(chain[0]!, { a: 1 })
+  for (const raw of chain.slice(1, 5)) put(raw, {}, { revision: 0 })
+  put(chain[5]!)
+  assert.deepEqual(told(), [])
+})
+
 test('what is salvaged of a store has its windows', () => {
   const { put, path } = setUp(SUM)
   const chain = makeChain({ blocks: 3, from: 10 })
@@ -263,7 +289,7 @@ test(`stored windows are those of the chain in the end: ${CASES} histories with 
         salt: `${seed}/${int(0, 1e9)}`,
       })
       const matches = Object.fromEntries(['a', 'b', 'c'].filter(() => int(0, 2) === 0).map(key => [key, int(0, 5)]))
-      if (int(0, 7) === 0) assert.throws(() => put(raw!, { ...matches, d: 9 }, true), /full/)
+      if (int(0, 7) === 0) assert.throws(() => put(raw!, { ...matches, d: 9 }, { fails: true }), /full/)
       put(raw!, matches)
       chain.push({ raw: raw!, matches })
     }

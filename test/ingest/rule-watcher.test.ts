@@ -124,7 +124,9 @@ const setUp = async (t: TestContext, options: Options = {}) => {
   })
   const match = async (raw: RawBlock, signal = never) =>
     (await ruleWatcher.match(decode(raw), signal)).hits.map(({ rule, entity }) => `${rule} ${entity._type}`)
-  return { rules, ruleWatcher, tokens, match }
+  /** Revisions of the rules with windows that a block is matched with, by rule. */
+  const matchedWith = async (raw: RawBlock) => [...(await ruleWatcher.match(decode(raw), never)).rows!.matched]
+  return { rules, ruleWatcher, tokens, match, matchedWith }
 }
 
 /** Selector of `decimals()`. */
@@ -468,6 +470,38 @@ test('a rule that fails holds up no other, is told of once, and is tried again w
   ruleWatcher.refresh([])
   assert.deepEqual([...ruleWatcher.troubles], [])
   assert.deepEqual(await match(broken), ['1 block', '2 block'])
+})
+
+test('what windows take of a block names the rules that it was matched with, as they were', async t => {
+  const { rules, ruleWatcher, matchedWith } = await setUp(t)
+  const [raw] = makeChain({ blocks: 1, txs: 2 }) as [RawBlock]
+  const { config } = ruleOf()
+  const when = { within: { blocks: 3 }, conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }] } as const
+  const counting = { ...config, when: { ...when, conditions: [...when.conditions] } }
+  const ofBlocks = ruleOf({ config: counting })
+  rules.create(1, ruleOf({ config: { ...counting, targetType: 'Transaction', targetMap: [SENDER] } }), 0)
+  rules.create(1, ofBlocks, 0)
+  rules.create(1, ruleOf(), 0)
+  ruleWatcher.refresh([])
+  const all = [
+    [1, 1],
+    [2, 1],
+  ]
+  assert.deepEqual(await matchedWith(raw), all)
+  const transactions = raw.block.transactions.map(tx => Object.defineProperty({ ...tx }, 'from', { get: fail }))
+  assert.deepEqual(await matchedWith({ ...raw, block: { ...raw.block, transactions } }), [[2, 1]], 'one has failed')
+  rules.update(1, 2, { ...ofBlocks, enabled: false })
+  ruleWatcher.refresh([])
+  assert.deepEqual(await matchedWith(raw), [[1, 1]], 'one is paused')
+  rules.update(1, 2, { ...ofBlocks, enabled: true })
+  ruleWatcher.refresh([])
+  assert.deepEqual(await matchedWith(raw), all)
+  rules.update(1, 2, { ...ofBlocks, config: { ...counting, when: { ...counting.when, within: { blocks: 4 } } } })
+  ruleWatcher.refresh([])
+  assert.deepEqual(await matchedWith(raw), [
+    [1, 1],
+    [2, 2],
+  ])
 })
 
 test('what an account finds beyond its limit is not told, and that is said once, of all of its rules', async t => {

@@ -20,8 +20,8 @@ import type { ChainTokens } from '../contracts/tokens.ts'
 export interface RuleMatchingOptions {
   network: string
   matcher: Pick<Matcher, 'match' | 'wants' | 'looksAt'>
-  /** Whether a rule has windows, for which time goes on without a match. */
-  hasWindows(): boolean
+  /** `matching` of the rules with windows that are matched, by rule: time goes on for them without a match. */
+  windowed(): ReadonlyMap<number, number>
   tokens: Pick<ChainTokens, 'of' | 'seen' | 'isUndecided' | 'isUnasked' | 'require'>
   contracts: Pick<ChainContracts, 'in' | 'isOpen' | 'require'>
   links?: Pick<ProxyResolver, 'isOpen' | 'require'> | undefined
@@ -40,6 +40,7 @@ export interface FoundInBlock {
 /** Documents are shared by the rules that found them. */
 const toRows = (
   gathered: readonly GatheredRule[],
+  matched: ReadonlyMap<number, number>,
   { block }: RawBlock,
   documents: BlockDocuments,
   receivedAt: number,
@@ -55,10 +56,19 @@ const toRows = (
     ...{ number: Number(block.number), time: Number(block.timestamp), hash: block.hash, receivedAt },
     own: windowSourceOf('block', documents.block(0)!),
     sources,
+    matched,
     rules: gathered.map(({ rule, entries, lasts }) => ({
-      ...{ rule: rule.id, revision: rule.matching, entries, lasts: lasts.map(placeOf) },
+      ...{ rule: rule.id, entries, lasts: lasts.map(placeOf) },
     })),
   }
+}
+
+/** The same one for many blocks, which is then sent to the writer once. */
+const without = (windowed: ReadonlyMap<number, number>, failed: BlockMatches['failed']) => {
+  if (failed.length === 0) return windowed
+  const left = new Map(windowed)
+  for (const { rule } of failed) left.delete(rule.id)
+  return left
 }
 
 const windowSourceOf = (_type: Kind, document: Document): WindowSource => ({
@@ -68,7 +78,7 @@ const windowSourceOf = (_type: Kind, document: Document): WindowSource => ({
 const DECODED: readonly Kind[] = ['event', 'call', 'tx', 'contract']
 
 export const createRuleMatching = (options: RuleMatchingOptions) => {
-  const { network, matcher, hasWindows, tokens, contracts, links, onTrouble, log, clock, metrics } = options
+  const { network, matcher, windowed, tokens, contracts, links, onTrouble, log, clock, metrics } = options
   const blocksMatched = metrics.counter('chainsieve_matcher_blocks_total')
   const matchesFound = metrics.counter('chainsieve_matcher_matches_total')
   const matching = metrics
@@ -171,7 +181,8 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
             blocksMatched.add({})
             matchesFound.add({}, found.length)
             const hits = toMatches({ found, failed: trouble.failed }, raw, receivedAt)
-            const rows = hasWindows() ? toRows(gathered ?? [], raw, documents, receivedAt) : undefined
+            const matched = without(windowed(), trouble.failed)
+            const rows = windowed().size > 0 ? toRows(gathered ?? [], matched, raw, documents, receivedAt) : undefined
             onTrouble(trouble, number)
             return { hits, rows }
           }

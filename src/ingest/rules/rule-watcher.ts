@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
 import { createMetrics, type Metrics } from '../../metrics/index.ts'
 import { createFollowedLists } from '../../rules/followed-lists.ts'
 import type { FindList } from '../../rules/lower.ts'
-import { type BlockMatches, createMatcher } from '../../rules/matcher.ts'
+import { type BlockMatches, createMatcher, type Matcher } from '../../rules/matcher.ts'
 import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
 import type { Rules } from '../../rules/store.ts'
 import { createRuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
@@ -43,7 +43,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   let head: number | undefined
   const starts = createRuleStarts(rules, log, clock)
   const update = createPendingUpdate()
-  const windowed = createWindowedRules(network, limits, update.setWindows)
+  const windowed = createWindowedRules({ network, limits, matcher }, update.setWindows)
   const looks = createRuleScans(scans, update.setScan)
 
   const fixStart = (rule: StoredRule, stored: number) => {
@@ -78,7 +78,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   }
 
   const matching = createRuleMatching({
-    hasWindows: () => windowed.size > 0,
+    windowed: windowed.matched,
     ...{ network, matcher, tokens, contracts, links, log, clock, metrics },
     onTrouble: troubles.note,
   })
@@ -196,20 +196,26 @@ const createRuleStarts = (rules: Pick<Rules, 'fixStart'>, log: Log, clock: Clock
 }
 
 /** Rules with `when` that are matched. The writer keeps windows of all of them. */
-const createWindowedRules = (network: string, limits: Limits, changed: (all: readonly WindowRule[]) => void) => {
+const createWindowedRules = (
+  { network, limits, matcher }: { network: string; limits: Limits; matcher: Pick<Matcher, 'has'> },
+  changed: (all: readonly WindowRule[]) => void,
+) => {
   const windowed = new Map<number, StoredRule>()
+  let matched: ReadonlyMap<number, number> = new Map()
   return {
     refresh(known: Iterable<StoredRule>) {
       const before = windowed.size
       windowed.clear()
       for (const rule of known)
         if (hasWhen(rule) && rule.enabled && rule.startBlock !== null) windowed.set(rule.id, rule)
+      // Blocks on their way keep the one that they were matched with.
+      matched = new Map(
+        [...windowed.values()].filter(({ id }) => matcher.has(id)).map(({ id, matching }) => [id, matching]),
+      )
       if (before + windowed.size > 0) changed([...windowed.values()].map(rule => toWindowRule(rule, network, limits)))
     },
     ids: () => windowed.keys(),
-    get size() {
-      return windowed.size
-    },
+    matched: () => matched,
   }
 }
 
