@@ -19,6 +19,8 @@ import type { ChainPace } from './status/chain-pace.ts'
 export interface JobState {
   done: number
   total: number
+  /** Whether what nodes have of the blocks below the followed ones is committed. */
+  filled: boolean
   head: number | null
   headAt: number
   asked: Range | null
@@ -34,6 +36,7 @@ export interface JobState {
 export const createJobState = (): JobState => ({
   done: 0,
   total: 0,
+  filled: false,
   head: null,
   headAt: Number.NEGATIVE_INFINITY,
   asked: null,

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { type AlertUpdate, OF_STATE, type Scan } from '../../src/alerts/alert-store.ts'
 import { createStateReadings, KEPT_STATE } from '../../src/ingest/rules/state-readings.ts'
 import { retry } from '../../src/lib/errors.ts'
+import { gapsIn, type Range } from '../../src/lib/ranges.ts'
 import { systemClock } from '../../src/lib/retry.ts'
 import { NO_LISTS } from '../../src/rules/lower.ts'
 import type { StoredRule } from '../../src/rules/rule.ts'
@@ -23,7 +24,7 @@ const setUp = (top: number, every = 1) => {
   } as unknown as StoredRule
   const scans = new Map<number, Scan>([[1, { rule: 1, start: 10, next: 10, last: OF_STATE }]])
   const told: AlertUpdate[] = []
-  const chain = { top, branch: 'a' }
+  const chain = { top, branch: 'a', gap: undefined as Range | undefined, floor: 0, filling: false }
   let trouble: string | undefined
   let elapsed = 0
   const it = {
@@ -49,10 +50,15 @@ const setUp = (top: number, every = 1) => {
       return questions.map(() => ({ hex: '0x0' }))
     },
     blocks: {
-      hash: number => (number <= chain.top ? `0x${chain.branch}${number}` : undefined),
-      ranges: () => [{ from: 0, to: chain.top }],
+      hash: number =>
+        number <= chain.top && !(chain.gap && number >= chain.gap.from && number <= chain.gap.to)
+          ? `0x${chain.branch}${number}`
+          : undefined,
+      ranges: () => gapsIn(chain.gap ? [chain.gap] : [], chain.floor, chain.top),
+      floor: () => chain.floor,
       chainId: () => 1,
     },
+    isFilling: () => chain.filling,
     timeOf: number => number * 12,
     tell: async update => void told.push(update),
     clock: { ...systemClock, elapsed: () => elapsed },
@@ -142,6 +148,33 @@ test('a rule that is far behind leaves out no block because of a node that is sl
   await step()
   assert.equal(found()[0], 10)
   assert.ok(!it.told[0]!.hits[0]!.source.includes('"previous":null'))
+})
+
+test('blocks between stored ones are waited for while they are fetched, and left out once they are not', async () => {
+  const { step, found, trouble, it } = setUp(20)
+  Object.assign(it.chain, { gap: { from: 12, to: 17 }, filling: true })
+  await step()
+  assert.deepEqual(found(), [10, 11])
+  assert.equal(trouble(), 'The state of blocks 12 to 17 is not read yet: these blocks are still being fetched.')
+  it.chain.gap = { from: 14, to: 17 }
+  await step()
+  assert.deepEqual(found(), [10, 11, 12, 13])
+  it.chain.filling = false
+  const troubles: unknown[] = []
+  it.read = async () => void troubles.push(trouble())
+  await step()
+  assert.deepEqual(found(), [10, 11, 12, 13, 18, 19, 20])
+  assert.equal(
+    troubles[0],
+    'The state of blocks 14 to 17 was not read, and made no alerts: these blocks are not stored.',
+  )
+})
+
+test('blocks that were pruned are not waited for', async () => {
+  const { step, found, it } = setUp(20)
+  Object.assign(it.chain, { floor: 18, filling: true })
+  await step()
+  assert.deepEqual(found(), [18, 19, 20])
 })
 
 test('what is read of a block that is replaced meanwhile is dropped', async () => {

@@ -71,9 +71,11 @@ export const fillUntilWhole = async (
 ) => {
   const { state, log, signal } = work
   let known: Unavailable | undefined
+  state.filled = false
   for (let tries = 1; ; tries++) {
     const before = state.done
     const lacking = await fill(known)
+    state.filled = true
     const since = state.missing?.since ?? new Date().toISOString()
     if (lacking === undefined) {
       if (state.missing) log.info('The nodes have the blocks that were missing', { since })

@@ -63,6 +63,7 @@ export const watchState = async (work: Work) => {
     },
     read: source!.stateAt!,
     blocks: lookups,
+    isFilling: () => !work.state.filled,
     timeOf: number => timeOfBlock(db, number),
     tell: pipeline.tell,
     clock: systemClock,

@@ -23,7 +23,9 @@ export interface StateReadingsOptions {
   }
   read: NonNullable<ChainSource['stateAt']>
   /** Blocks that are committed. */
-  blocks: Pick<BlockLookups, 'hash' | 'ranges' | 'chainId'>
+  blocks: Pick<BlockLookups, 'hash' | 'ranges' | 'floor' | 'chainId'>
+  /** Whether blocks between the stored ones are being fetched. */
+  isFilling(): boolean
   timeOf(number: number): number | undefined
   tell(update: AlertUpdate): Promise<void>
   clock: Clock
@@ -122,13 +124,23 @@ export const createStateReadings = (options: StateReadingsOptions) => {
     return tell({ hits, scans: [{ ...moved, ...(read && { read }) }] })
   }
 
-  const readNext = async (rule: StoredRule, top: Range): Promise<boolean> => {
+  const readNext = async (rule: StoredRule, ranges: readonly Range[]): Promise<boolean> => {
     const scan = rules.scans.get(rule.id)
     if (!scan || (retryAt.get(rule.id) ?? 0) > clock.elapsed()) return false
     const every = rule.input.config.read!.every.blocks
-    // Blocks below were never stored, or are no longer.
-    const first = Math.ceil(Math.max(scan.next, top.from) / every) * every
-    if (first > top.to) return false
+    const first = Math.ceil(Math.max(scan.next, blocks.floor()) / every) * every
+    const range = ranges.find(({ to }) => to >= first)
+    if (!range) return false
+    if (first < range.from) {
+      const which = `The state of blocks ${first} to ${range.from - 1}`
+      if (options.isFilling()) {
+        rules.trouble(rule.id, `${which} is not read yet: these blocks are still being fetched.`)
+        return false
+      }
+      rules.trouble(rule.id, `${which} was not read, and made no alerts: these blocks are not stored.`)
+      await go(scan, range.from, [])
+      return true
+    }
     try {
       await readAt(rule, scan, first)
       retryAt.delete(rule.id)
@@ -136,6 +148,7 @@ export const createStateReadings = (options: StateReadingsOptions) => {
     } catch (error) {
       if (signal.aborted) throw error
       const why = messageOf(error)
+      const top = ranges.at(-1)!
       if (first < top.to - KEPT_STATE && isDropped(error)) {
         // Halves the way to the newest block: how much the node has is not known.
         const next = Math.ceil((first + 1 + top.to) / 2)
@@ -154,15 +167,14 @@ export const createStateReadings = (options: StateReadingsOptions) => {
 
   return async () => {
     const open = rules.ofState()
-    const top = blocks.ranges().at(-1)
+    const ranges = blocks.ranges()
     for (const known of [readers, newest, retryAt])
       for (const id of known.keys()) if (!open.some(rule => rule.id === id)) known.delete(id)
-    if (!top) return
     const queue = open.values()
     // Several at once, each block by block: the nodes' own limits hold as for other calls.
     await Promise.all(
       Array.from({ length: RULES_AT_ONCE }, async () => {
-        for (const rule of queue) for (let i = 0; i < READINGS_AT_ONCE && (await readNext(rule, top)); i++);
+        for (const rule of queue) for (let i = 0; i < READINGS_AT_ONCE && (await readNext(rule, ranges)); i++);
       }),
     )
   }
