@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Exact } from '../query/ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from '../query/exact.ts'
 import type { WindowEntry } from './entries.ts'
@@ -154,7 +155,11 @@ export const watchedKeys = ({ by = [], keys = [] }: WindowSpec): string[] =>
   by.length === 0 ? ['[]'] : keys.map(key => JSON.stringify([canonicalKey(key)]))
 
 /** Hex is equal in any letter case. */
-export const canonicalKey = (text: string): string => (/^0x[\da-f]*$/i.test(text) ? text.toLowerCase() : text)
+export const canonicalKey = (text: string): string => keptText(/^0x[\da-f]*$/i.test(text) ? text.toLowerCase() : text)
+
+/** Texts, such as the input of a transaction, may be as long as a block: of long ones a hash is kept. */
+export const keptText = (text: string): string => (text.length <= MAX_TEXT ? text : `sha256:${hash('sha256', text)}`)
+const MAX_TEXT = 100
 
 const placeOfFirst = (
   conditions: readonly WindowCondition[],

@@ -124,9 +124,10 @@ const setUp = async (t: TestContext, options: Options = {}) => {
   })
   const match = async (raw: RawBlock, signal = never) =>
     (await ruleWatcher.match(decode(raw), signal)).hits.map(({ rule, entity }) => `${rule} ${entity._type}`)
+  const rowsOf = async (raw: RawBlock) => (await ruleWatcher.match(decode(raw), never)).rows!
   /** Revisions of the rules with windows that a block is matched with, by rule. */
-  const matchedWith = async (raw: RawBlock) => [...(await ruleWatcher.match(decode(raw), never)).rows!.matched]
-  return { rules, ruleWatcher, tokens, match, matchedWith }
+  const matchedWith = async (raw: RawBlock) => [...(await rowsOf(raw)).matched]
+  return { rules, ruleWatcher, tokens, match, rowsOf, matchedWith }
 }
 
 /** Selector of `decimals()`. */
@@ -502,6 +503,21 @@ test('what windows take of a block names the rules that it was matched with, as 
     [1, 1],
     [2, 2],
   ])
+})
+
+test('windows keep little of a long value', async t => {
+  const { rules, ruleWatcher, rowsOf } = await setUp(t)
+  const [raw] = makeChain({ blocks: 1, txs: 1 }) as [RawBlock]
+  Object.assign(raw.block.transactions[0]!, { input: `0x${'ab'.repeat(50_000)}` })
+  const when: RuleInput['config']['when'] = {
+    ...{ by: ['input'], within: { blocks: 3 } },
+    conditions: [{ aggregate: 'Distinct', name: 'input', operator: 'Greater', value: '1' }],
+  }
+  rules.create(1, ruleOf({ config: { ...ruleOf().config, targetType: 'Transaction', targetMap: [SENDER], when } }), 0)
+  ruleWatcher.refresh([])
+  const [{ key, parts } = {}] = (await rowsOf(raw)).rules[0]!.entries
+  assert.match(key!, /^\["sha256:[\da-f]{64}"\]$/)
+  assert.deepEqual(parts, [{ of: JSON.parse(key!) }])
 })
 
 test('what an account finds beyond its limit is not told, and that is said once, of all of its rules', async t => {

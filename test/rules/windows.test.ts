@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkRule } from '../../src/rules/schema.ts'
+import { canonicalKey, keptText, watchedKeys } from '../../src/windows/window.ts'
 
 const SUM = { aggregate: 'Sum', name: 'args.value.scaled', operator: 'Greater', value: '1000000' }
 const COUNT = { aggregate: 'Count', operator: 'Less', value: '1' }
@@ -74,4 +75,16 @@ test('each fault of windows names its place and the remedy', () => {
       `${fault}: ${faults.join('; ')}`,
     )
   }
+})
+
+test('of long values a hash is kept, the same for those that are equal', () => {
+  const long = `0x${'aB'.repeat(50_000)}`
+  assert.equal(canonicalKey(long), canonicalKey(long.toLowerCase()))
+  assert.notEqual(canonicalKey(long), canonicalKey(`${long}00`))
+  assert.equal(canonicalKey(long).length, 71)
+  assert.equal(keptText('n'.repeat(1_000)).length, 71)
+  assert.deepEqual(watchedKeys({ by: ['input'], keys: [long], within: { blocks: 1 }, conditions: [] }), [
+    JSON.stringify([canonicalKey(long)]),
+  ])
+  for (const short of [`0x${'ab'.repeat(32)}`, 'n'.repeat(100)]) assert.equal(canonicalKey(short), short)
 })

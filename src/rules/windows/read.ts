@@ -2,7 +2,7 @@ import type { ComparedValue } from '../../query/compare.ts'
 import { showExact, simplifyExact } from '../../query/exact.ts'
 import type { WindowValue } from '../../windows/entries.ts'
 import { measuresOf, type WindowMeasure } from '../../windows/spec.ts'
-import { canonicalKey } from '../../windows/window.ts'
+import { canonicalKey, keptText } from '../../windows/window.ts'
 import { attributeSteps } from '../attributes.ts'
 import { type Entity, type EntityValues, emitterOf, entityValues } from '../entities.ts'
 import { kindOfTarget, type RuleConfig } from '../rule.ts'
@@ -67,7 +67,7 @@ interface Field {
 const faceText = (face: ComparedValue | undefined): string | null => {
   if (face === undefined) return null
   if (face.hex) return canonicalKey(face.text)
-  return face.number && !/^(true|false)$/.test(face.text) ? showExact(simplifyExact(face.number)) : face.text
+  return face.number && !/^(true|false)$/.test(face.text) ? showExact(simplifyExact(face.number)) : keptText(face.text)
 }
 
 const isUnsigned = ({ decoded }: Entity, name: string): boolean => {
