@@ -180,12 +180,8 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
         stepRule(rule, block, found.get(rule.rule), chain)
   }
 
-  const prune = ({ rule, spec: { within } }: WindowRule, state: RunningWindow, now: WindowBlock) => {
-    // A window without rows has been seen all the same.
-    const begin =
-      within.blocks !== undefined
-        ? now.number - within.blocks + 1
-        : tables.firstAfter(now.time - within.seconds!, Math.max(state.floor, state.since))
+  const prune = ({ rule, spec }: WindowRule, state: RunningWindow, now: WindowBlock) => {
+    const begin = firstOfWindow(spec, tables, state, now)
     if (begin === undefined) return
     const below = Math.min(state.window.oldest() ?? now.number, begin) - KEPT_BELOW
     if (below <= state.floor) return
@@ -285,3 +281,14 @@ export const windowAlertId = (
   key: string,
 ): string =>
   `alert_${hash('sha256', JSON.stringify([rule, revision, chain, blockHash.toLowerCase(), 'window', key, ...(network === undefined ? [] : [network])])).slice(0, 32)}`
+
+/** The first block of a window, also of one without rows: it has been seen all the same. */
+const firstOfWindow = (
+  { within }: WindowRule['spec'],
+  tables: ReturnType<typeof createWindowTables>,
+  { floor, since }: RunningWindow,
+  now: WindowBlock,
+): number | undefined =>
+  within.blocks !== undefined
+    ? now.number - within.blocks + 1
+    : tables.firstAfter(now.time - within.seconds!, Math.max(floor, since))

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { keccakHex } from '../lib/keccak.ts'
 import type { Exact } from '../query/ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from '../query/exact.ts'
 import type { WindowEntry } from './entries.ts'
@@ -158,8 +158,8 @@ export const watchedKeys = ({ by = [], keys = [] }: WindowSpec): string[] =>
 export const canonicalKey = (text: string): string => keptText(/^0x[\da-f]*$/i.test(text) ? text.toLowerCase() : text)
 
 /** Texts, such as the input of a transaction, may be as long as a block: of long ones a hash is kept. */
-export const keptText = (text: string): string => (text.length <= MAX_TEXT ? text : `sha256:${hash('sha256', text)}`)
-const MAX_TEXT = 100
+export const keptText = (text: string): string => (text.length <= MAX_KEPT_TEXT ? text : `keccak256:${keccakHex(text)}`)
+const MAX_KEPT_TEXT = 100
 
 const placeOfFirst = (
   conditions: readonly WindowCondition[],

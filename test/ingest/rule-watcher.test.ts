@@ -516,7 +516,7 @@ test('windows keep little of a long value', async t => {
   rules.create(1, ruleOf({ config: { ...ruleOf().config, targetType: 'Transaction', targetMap: [SENDER], when } }), 0)
   ruleWatcher.refresh([])
   const [{ key, parts } = {}] = (await rowsOf(raw)).rules[0]!.entries
-  assert.match(key!, /^\["sha256:[\da-f]{64}"\]$/)
+  assert.match(key!, /^\["keccak256:0x[\da-f]{64}"\]$/)
   assert.deepEqual(parts, [{ of: JSON.parse(key!) }])
 })
 

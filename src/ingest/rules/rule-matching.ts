@@ -64,7 +64,7 @@ const toRows = (
 }
 
 /** The same one for many blocks, which is then sent to the writer once. */
-const without = (windowed: ReadonlyMap<number, number>, failed: BlockMatches['failed']) => {
+const withoutFailed = (windowed: ReadonlyMap<number, number>, failed: BlockMatches['failed']) => {
   if (failed.length === 0) return windowed
   const left = new Map(windowed)
   for (const { rule } of failed) left.delete(rule.id)
@@ -181,7 +181,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
             blocksMatched.add({})
             matchesFound.add({}, found.length)
             const hits = toMatches({ found, failed: trouble.failed }, raw, receivedAt)
-            const matched = without(windowed(), trouble.failed)
+            const matched = withoutFailed(windowed(), trouble.failed)
             const rows = windowed().size > 0 ? toRows(gathered ?? [], matched, raw, documents, receivedAt) : undefined
             onTrouble(trouble, number)
             return { hits, rows }
