@@ -104,11 +104,18 @@ export const judgeCondition = (condition: SharedCondition, entity: Entity): bool
 
 /** Whether only unknown decimals are missing for a value. */
 export const waitsForDecimals = (attribute: MatchedAttribute, entity: Entity): boolean =>
-  attribute.scaled &&
+  attribute.scaled && lacksDecimals(attribute.source, entity, () => attributeFaces(attribute, entity))
+
+/** The same for what is read by `source`, whose values `faces` gives. */
+export const lacksDecimals = (
+  source: EntityValues,
+  entity: Entity,
+  faces: () => readonly ComparedValue[] = () => source.faces(entity),
+): boolean =>
   entity.kind === 'event' &&
   entity.block.undecided?.(emitterOf(entity.log!)) === true &&
-  attributeFaces(attribute, entity).length === 0 &&
-  attribute.source.needsDecimals(entity)
+  faces().length === 0 &&
+  source.needsDecimals(entity)
 
 /** Keys are compared first; only if they are equal, values are compared exactly. */
 const comparisonHolds = (condition: SharedComparison, entity: Entity): boolean => {

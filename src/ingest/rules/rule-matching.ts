@@ -10,12 +10,11 @@ import type { Clock } from '../../lib/retry.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Metrics } from '../../metrics/index.ts'
 import type { BlockMatches, MatchedRule, Matcher } from '../../rules/matcher.ts'
-import { quietOf } from '../../rules/notify/quiet.ts'
-import { isWide, notifiesPending } from '../../rules/rule.ts'
 import type { GatheredRule, LastMatch } from '../../rules/windows/gather.ts'
 import type { ChainContracts } from '../contracts/contracts.ts'
 import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
 import type { ChainTokens } from '../contracts/tokens.ts'
+import { matchOfRule } from './match.ts'
 
 export interface RuleMatchingOptions {
   network: string
@@ -87,24 +86,11 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
   /** Why each waiting block waits; lanes wait independently. */
   const waits = new Map<number, string>()
 
-  const toMatch = ({ rule, kind, document }: MatchedRule, raw: RawBlock, receivedAt: number): RuleMatch => {
-    const source = jsonOf(document)
-    const quiet = quietOf(rule.input.config, source)
-    return {
-      rule: rule.id,
-      revision: rule.matching,
-      targetType: rule.input.config.targetType,
-      confirmations: rule.input.maxConfirmationCount,
-      notifyPending: notifiesPending(rule.input),
-      block: Number(raw.block.number),
-      blockHash: raw.block.hash,
-      entity: { _id: document._id, _type: kind },
-      source,
-      receivedAt,
-      ...(isWide(rule.network) && { network }),
-      ...(quiet && { quiet }),
-    }
-  }
+  const toMatch = ({ rule, kind, document }: MatchedRule, raw: RawBlock, receivedAt: number): RuleMatch =>
+    matchOfRule(rule, {
+      ...{ network, block: Number(raw.block.number), blockHash: raw.block.hash, receivedAt },
+      ...{ entity: { _id: document._id, _type: kind }, source: jsonOf(document) },
+    })
 
   const toMatches = ({ found, failed }: Pick<BlockMatches, 'found' | 'failed'>, raw: RawBlock, receivedAt: number) =>
     found.flatMap((one): RuleMatch[] => {

@@ -7,9 +7,9 @@ import { ChainsieveError, messageOf } from '../../lib/errors.ts'
 import type { Range } from '../../lib/ranges.ts'
 import type { Clock } from '../../lib/retry.ts'
 import type { FindList } from '../../rules/lower.ts'
-import { quietOf } from '../../rules/notify/quiet.ts'
-import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
+import type { StoredRule } from '../../rules/rule.ts'
 import { createStateReader } from '../../rules/state/readings.ts'
+import { matchOfRule } from './match.ts'
 
 export interface StateReadingsOptions {
   network: string
@@ -94,24 +94,12 @@ export const createStateReadings = (options: StateReadingsOptions) => {
     const hits = reader
       .readings({ number, hash, time }, answers, earlier && { number: earlier.block, answers: earlier.answers })
       .filter(({ _source }) => matches(_source))
-      .map(({ _id, _source }): RuleMatch => {
-        const source = JSON.stringify(_source)
-        const quiet = quietOf(rule.input.config, source)
-        return {
-          rule: rule.id,
-          revision: rule.matching,
-          targetType: 'State',
-          confirmations: rule.input.maxConfirmationCount,
-          notifyPending: notifiesPending(rule.input),
-          block: number,
-          blockHash: hash,
-          entity: { _id, _type: 'state' },
-          source,
-          receivedAt,
-          ...(isWide(rule.network) && { network }),
-          ...(quiet && { quiet }),
-        }
-      })
+      .map(({ _id, _source }) =>
+        matchOfRule(rule, {
+          ...{ network, block: number, blockHash: hash, receivedAt },
+          ...{ entity: { _id, _type: 'state' }, source: JSON.stringify(_source) },
+        }),
+      )
     newest.set(rule.id, { matching: rule.matching, block: number, hash, answers })
     rules.trouble(rule.id, undefined)
     await go(scan, number + 1, hits, { block: number, hash })

@@ -1,5 +1,5 @@
 import type { RuleConfig } from '../rule.ts'
-import { asToken, followPath, readSource, withList } from './values.ts'
+import { keyOfNames } from './values.ts'
 
 /** Of a match: its key, and how long after an alert of that key there is no other. */
 export interface Quiet {
@@ -13,6 +13,5 @@ export interface Quiet {
 export const quietOf = ({ notify, targetType }: RuleConfig, source: string): Quiet | undefined => {
   if (!notify?.quiet) return undefined
   const { by = [], blocks, seconds } = notify.quiet
-  const values = by.length === 0 ? {} : withList(readSource(source), targetType)
-  return { key: JSON.stringify(by.map(name => asToken(followPath(values, name.split('.'))))), blocks, seconds }
+  return { key: keyOfNames(by, { source, targetType }), blocks, seconds }
 }

@@ -61,6 +61,16 @@ export const asToken = (value: unknown): string => {
   return encodedInteger(value) ?? stringOf(value) ?? scalarText(value.hex ?? value.raw)
 }
 
+/** JSON list of what a document has at some names; `network` stands for that of the alert. */
+export const keyOfNames = (
+  by: readonly string[],
+  { source, targetType, network }: { source: string; targetType: TargetType; network?: string },
+): string => {
+  const isNetwork = (name: string) => name === 'network' && network !== undefined
+  const values = by.every(isNetwork) ? {} : withList(readSource(source), targetType)
+  return JSON.stringify(by.map(name => (isNetwork(name) ? network : asToken(followPath(values, name.split('.'))))))
+}
+
 type Parse = (text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown) => unknown
 const { rawJSON: exact, isRawJSON: isRaw } = JSON as unknown as {
   rawJSON(text: string): unknown

@@ -4,7 +4,8 @@ import type { WindowValue } from '../../windows/entries.ts'
 import { measuresOf, type WindowMeasure } from '../../windows/spec.ts'
 import { canonicalKey, keptText } from '../../windows/window.ts'
 import { attributeSteps } from '../attributes.ts'
-import { type Entity, type EntityValues, emitterOf, entityValues } from '../entities.ts'
+import { type Entity, type EntityValues, entityValues } from '../entities.ts'
+import { lacksDecimals } from '../match-group.ts'
 import { kindOfTarget, type RuleConfig } from '../rule.ts'
 
 /** Reads of a match what its windows take. */
@@ -37,14 +38,7 @@ export const createMatchReader = ({ targetType, when }: RuleConfig): MatchReader
   const scaled = [...fields.values()].filter(field => field.scaled)
   return {
     measures,
-    waits: entity =>
-      scaled.some(
-        ({ source }) =>
-          entity.log !== undefined &&
-          entity.block.undecided?.(emitterOf(entity.log)) === true &&
-          source.faces(entity).length === 0 &&
-          source.needsDecimals(entity),
-      ),
+    waits: entity => scaled.some(({ source }) => lacksDecimals(source, entity)),
     key: entity => (by.length === 0 ? '[]' : JSON.stringify(by.map(field => faceText(field.source.faces(entity)[0])))),
     values(entity, measure) {
       const field = of[measure]!
