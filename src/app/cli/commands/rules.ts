@@ -360,10 +360,11 @@ export const rulesRedeliverCommand = command({
 
 const UNFIT = 'there is none that fits, or it was cancelled, is a test, or a later message took its place'
 
-const deliveryNumber = (text: string): number => {
-  if (!/^[1-9]\d{0,14}$/.test(text))
-    throw misused(
-      `A delivery is named by its number, which chainsieve rules deliveries shows, not ${JSON.stringify(text)}.`,
-    )
+const deliveryNumber = (text: string): number =>
+  readNumber(text, 'A delivery is named by its number, which chainsieve rules deliveries shows')
+
+/** The number of what a store holds; `expectation` begins the refusal of anything else. */
+export const readNumber = (text: string, expectation: string): number => {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw misused(`${expectation}, not ${JSON.stringify(text)}.`)
   return Number(text)
 }

@@ -5,7 +5,7 @@ import type { SilenceBook } from '../../rules.ts'
 import { type CommandContext, command, misused } from '../command.ts'
 import { formatTable, formatText } from '../format.ts'
 import { createAlertingAsk, serverOf } from '../open-rule-book.ts'
-import { ACCOUNT, BOOK } from './rules.ts'
+import { ACCOUNT, BOOK, readNumber } from './rules.ts'
 
 const openSilenceBook = (
   { services, config, shutdown }: Pick<CommandContext, 'services' | 'config' | 'shutdown'>,
@@ -98,10 +98,7 @@ export const silencesAddCommand = command({
   json: silence => silence,
 })
 
-const ruleNumber = (text: string): number => {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw misused(`--rules takes numbers of rules, not ${JSON.stringify(text)}.`)
-  return Number(text)
-}
+const ruleNumber = (text: string): number => readNumber(text, '--rules takes numbers of rules')
 
 const namedValue = (flag: string, text: string): Record<string, string> => {
   const at = text.indexOf('=')
@@ -117,13 +114,9 @@ export const silencesRemoveCommand = command({
   options: ACCOUNT,
   arity: [1, 1],
   run: async context => {
-    const id = context.args[0]!
-    if (!/^[1-9]\d{0,14}$/.test(id))
-      throw misused(
-        `A silence is named by its number, which chainsieve silences list shows, not ${JSON.stringify(id)}.`,
-      )
-    await openSilenceBook(context, context.options.account).remove(Number(id))
-    return { id: Number(id) }
+    const id = readNumber(context.args[0]!, 'A silence is named by its number, which chainsieve silences list shows')
+    await openSilenceBook(context, context.options.account).remove(id)
+    return { id }
   },
   format: ({ id }) => `Silence ${id} is removed.`,
 })
