@@ -50,7 +50,8 @@ const relaxed = (
   return { request: { ...request, parts }, test: tests.size > 0 ? test : undefined }
 }
 
-const comparesIn = (node: Node): boolean => node.op === 'compare' || innerNodes(node).some(comparesIn)
+const comparesIn = (node: Node): boolean =>
+  node.op === 'compare' || node.op === 'element' || innerNodes(node).some(comparesIn)
 
 /** Hits that are fetched and tested at once. */
 const HITS_PER_PAGE = 1_000
@@ -132,6 +133,7 @@ export const supersetOf = (node: Node): Superset => {
           : make.childNode(node.kind, own.node, node.min)
       }
       case 'compare':
+      case 'element':
         exact = false
         return isAbove ? ALL_NODE : NONE_NODE
       default:

@@ -40,6 +40,7 @@ export type Node =
   /** The document's parent is of this kind and matches the inner query. */
   | { readonly op: 'parent'; readonly kind: Kind; readonly of: Node }
   | CompareNode
+  | ElementNode
 
 export type JoinNode = Extract<Node, { op: 'child' | 'parent' }>
 
@@ -66,6 +67,18 @@ export interface CompareNode {
   /** Compares an argument in whole tokens: divided by 10^decimals of its token, where known. */
   readonly scaled: boolean
 }
+
+/** One element of the list at the steps meets all conditions, whose own steps begin with these. */
+export interface ElementNode {
+  readonly op: 'element'
+  readonly steps: readonly string[]
+  readonly all: readonly ElementCondition[]
+}
+
+export type ElementCondition =
+  | CompareNode
+  | { readonly op: 'and' | 'or'; readonly of: readonly ElementCondition[] }
+  | { readonly op: 'not'; readonly of: ElementCondition }
 
 export interface CompareOperand {
   readonly text: string

@@ -12,7 +12,14 @@ import {
   MAPPING,
   nestedPaths,
 } from '../mapping/index.ts'
-import { type CompareNode, type CompareOperand, compareValues, type Exact } from './ast.ts'
+import {
+  type CompareNode,
+  type CompareOperand,
+  compareValues,
+  type ElementCondition,
+  type ElementNode,
+  type Exact,
+} from './ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from './exact.ts'
 import { valuesNear } from './value-list.ts'
 
@@ -35,6 +42,55 @@ export const compileCompare = (node: CompareNode): ((document: ComparedDocument)
     for (const face of values(document)) if (test(face)) return true
     return false
   }
+}
+
+/** Compiles conditions on one element of a list to a test of documents; each list is read once. */
+export const compileSameElement = ({ steps, all }: ElementNode): ((document: ComparedDocument) => boolean) => {
+  const comparisons: { read(document: ComparedDocument): ComparedValue[][]; found: ComparedValue[][] }[] = []
+  const compile = (condition: ElementCondition): ((element: number) => boolean) => {
+    if (condition.op === 'not') {
+      const inner = compile(condition.of)
+      return element => !inner(element)
+    }
+    if (condition.op !== 'compare') {
+      const of = condition.of.map(compile)
+      return condition.op === 'and'
+        ? element => of.every(holds => holds(element))
+        : element => of.some(holds => holds(element))
+    }
+    const comparison = { read: elementFacesAt(condition, steps.length), found: [] as ComparedValue[][] }
+    comparisons.push(comparison)
+    const test = compileTest(condition)
+    return element => comparison.found[element]?.some(face => test(face)) === true
+  }
+  const tests = all.map(compile)
+  return document => {
+    let count = 0
+    for (const comparison of comparisons) {
+      comparison.found = comparison.read(document)
+      count = Math.max(count, comparison.found.length)
+    }
+    for (let element = 0; element < count; element++) if (tests.every(holds => holds(element))) return true
+    return false
+  }
+}
+
+/** Reads the values at the steps, of which the first `depth` lead to a list, for each of its elements. */
+const elementFacesAt = ({ steps, scaled, kind }: CompareNode, depth: number) => {
+  const starts: number[] = []
+  const read = facesAt(steps, scaled, kind, { depth, starts })
+  return (document: ComparedDocument): ComparedValue[][] => {
+    starts.length = 0
+    const faces = read(document)
+    return starts.map((start, i) => faces.slice(start, starts[i + 1]))
+  }
+}
+
+/** Collects the place of each element's first value. */
+interface ElementStarts {
+  /** Steps that lead to the list. */
+  depth: number
+  starts: number[]
 }
 
 export const operandOf = (text: string): CompareOperand => ({ text, number: parseExact(text) })
@@ -105,9 +161,10 @@ export const facesAt = (
   steps: readonly string[],
   scaled: boolean,
   kind: Kind,
+  elements?: ElementStarts,
 ): ((document: ComparedDocument) => readonly ComparedValue[]) => {
   const [name = '', ...rest] = steps
-  if (isNested(kind, name)) return argumentsAt(name, rest, scaled)
+  if (isNested(kind, name)) return argumentsAt(name, rest, scaled, elements)
   const read = scaled ? undefined : readerAt(steps, kind)
   if (read === undefined) return () => NO_FACES
   const [outer, inner] = name.split('.')
@@ -115,7 +172,7 @@ export const facesAt = (
     const value = inner === undefined ? _source[outer!] : (_source[outer!] as Record<string, unknown> | null)?.[inner]
     if (value === null || value === undefined) return NO_FACES
     const faces: ComparedValue[] = []
-    read(value, faces)
+    read(value, faces, elements?.starts)
     return faces
   }
 }
@@ -129,7 +186,7 @@ const isNested = (kind: Kind, name: string): boolean => nestedPaths(kind).includ
 export const NO_FACES: readonly ComparedValue[] = Object.freeze([])
 
 /** Adds the comparable values of a value that is not null. */
-type ReadFaces = (value: unknown, faces: ComparedValue[]) => void
+type ReadFaces = (value: unknown, faces: ComparedValue[], starts?: number[]) => void
 
 const readerAt = ([name = '', ...rest]: readonly string[], kind: Kind): ReadFaces | undefined => {
   const { fields } = MAPPING[kind]
@@ -148,10 +205,13 @@ const readerOfList = ({ members }: ListField, steps: readonly string[]): ReadFac
     const value = (element as Record<string, unknown> | null | undefined)?.[name]
     if (value !== null && value !== undefined) read(value, faces)
   }
-  return (list, faces) => {
+  return (list, faces, starts) => {
     if (!Array.isArray(list)) return
-    if (place !== undefined) readMember(list[place], faces)
-    else for (const element of list) readMember(element, faces)
+    if (place !== undefined) return readMember(list[place], faces)
+    for (const element of list) {
+      starts?.push(faces.length)
+      readMember(element, faces)
+    }
   }
 }
 
@@ -263,9 +323,12 @@ const argumentsAt = (
   list: string,
   steps: readonly string[],
   scaled: boolean,
+  elements?: ElementStarts,
 ): ((document: ComparedDocument) => ComparedValue[]) => {
   const [name, ...rest] = steps
   if (name === undefined) return () => []
+  // The list and the argument's name are steps, too.
+  const within = elements && { ...elements, depth: elements.depth - 2 }
   const place = placeOfStep(name)
   return ({ _source, decoding }) => {
     const found: ComparedValue[] = []
@@ -275,6 +338,7 @@ const argumentsAt = (
       readElement({ hex, type, param: decoding?.inputs[pos], decimals: decoding?.decimals ?? null }, rest, 0, {
         scaled,
         found,
+        elements: within,
       })
     let named = false
     for (const arg of args as SourceArgument[]) {
@@ -290,6 +354,7 @@ const argumentsAt = (
 interface FaceReading {
   scaled: boolean
   found: ComparedValue[]
+  elements: ElementStarts | undefined
 }
 
 /** Properties of any value; a tuple component of the same name takes precedence. */
@@ -313,7 +378,12 @@ const readElement = (element: DecodedElement, steps: readonly string[], at: numb
   if (isArray && (place !== undefined || named || (components !== undefined && !isOfValue(step)))) {
     const inner = { ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) }
     const parts = decodeParts(param, hex, place === undefined ? undefined : place + 1)
-    if (place === undefined) for (const part of parts) readPart(part, inner, at)
+    if (place === undefined)
+      for (const part of parts) {
+        const { elements, found } = reading
+        if (elements?.depth === at && !inner.type.endsWith(']')) elements.starts.push(found.length)
+        readPart(part, inner, at)
+      }
     else if (parts[place]) readPart(parts[place], inner, at + 1)
     return
   }

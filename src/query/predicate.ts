@@ -2,7 +2,7 @@ import type * as documents from '../documents/document.ts'
 import { stop } from '../lib/errors.ts'
 import { ENCODINGS, type FieldPath, type Kind, type ValueComparison } from '../mapping/index.ts'
 import type { JoinNode, Node, QueryValue } from './ast.ts'
-import { compileCompare, eachLeaf, sourceInteger } from './compare.ts'
+import { compileCompare, compileSameElement, eachLeaf, sourceInteger } from './compare.ts'
 import { isRawJson } from './hits/source-filter.ts'
 import { canonicalId } from './scope.ts'
 import { isWithin } from './simplify.ts'
@@ -154,6 +154,10 @@ export const compileNodeTest = (node: Node, list: string | undefined, join: Comp
     }
     case 'compare': {
       const test = compileCompare(node)
+      return (_, document) => test(document)
+    }
+    case 'element': {
+      const test = compileSameElement(node)
       return (_, document) => test(document)
     }
   }

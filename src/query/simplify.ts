@@ -205,6 +205,7 @@ export const mapChildren = (node: Node, change: (inner: Node, kind?: Kind) => No
     case 'exists':
     case 'ids':
     case 'compare':
+    case 'element':
       return node
   }
 }

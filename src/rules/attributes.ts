@@ -1,5 +1,5 @@
 import { didYouMean } from '../lib/name-matching.ts'
-import { fieldsOf, KINDS, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
+import { fieldsOf, isListField, KINDS, type Kind, MAPPING, nestedPaths, queryPaths } from '../mapping/index.ts'
 import { isAttribute } from '../query/compare.ts'
 import { shortenText } from '../query/json.ts'
 import { kindOfTarget, type TargetType } from './rule.ts'
@@ -86,6 +86,14 @@ export const leadsToAttribute = (kind: Kind, name: string): boolean => {
     isAttribute(attributeSteps(kind, [plain]), kind) ||
     attributesOf(kind).some(path => path === plain || path.startsWith(`${plain}.`))
   )
+}
+
+/** Whether an `Inspect` may look into the elements of a list: any argument may be an array of tuples. */
+export const leadsToElements = (kind: Kind, names: readonly string[]): boolean => {
+  const [name = '', ...inner] = attributeSteps(kind, names)
+  const { fields } = MAPPING[kind]
+  const field = Object.hasOwn(fields, name) ? fields[name]! : undefined
+  return field !== undefined && isListField(field) && (field.list === 'nested') === inner.length > 0
 }
 
 /** Positions in lists are not part of a name. */

@@ -3,7 +3,7 @@ import { type Limits, overLimit } from '../limits/index.ts'
 import { parseExact } from '../query/exact.ts'
 import { shortenText } from '../query/json.ts'
 import { argumentTypesOf, type OwnAbis, type TypesAt } from './argument-types.ts'
-import { checkAttribute, checkOutermost } from './attributes.ts'
+import { checkAttribute, checkOutermost, leadsToElements } from './attributes.ts'
 import { checkDistinct } from './check-alerts.ts'
 import {
   checkBoolean,
@@ -19,6 +19,7 @@ import {
   reportExpected,
 } from './input.ts'
 import {
+  kindOfTarget,
   LOGIC_OPERATORS,
   type LogicCondition,
   RULE_OPERATORS,
@@ -45,7 +46,17 @@ export const checkConditions = (
       ? undefined
       : argumentTypesOf({ targetType: target, targetMap: place.value as RuleCondition[] }, abis)
   for (const it of targets)
-    checkCondition(it, 1, { target, steps: [], scaled: false, logic: [], limits, isKept, hasList, typesAt })
+    checkCondition(it, 1, {
+      target,
+      steps: [],
+      scaled: false,
+      sameElement: false,
+      logic: [],
+      limits,
+      isKept,
+      hasList,
+      typesAt,
+    })
   checkDistinct(targets)
 }
 
@@ -69,6 +80,8 @@ interface ConditionContext {
   target: TargetType | undefined
   steps: readonly string[]
   scaled: boolean
+  /** Whether it is about one element of a list. */
+  sameElement: boolean
   /** The operators of logic around it. */
   logic: readonly LogicCondition['operator'][]
   limits: Limits
@@ -79,8 +92,15 @@ interface ConditionContext {
   typesAt: TypesAt | undefined
 }
 
-const CONDITION_MEMBERS = ['name', 'operator', 'value', 'operatorParameters'] as const
-const SECOND_LEVEL_MEMBERS = ['name', 'operator', 'value', 'useScaledValue', 'operatorParameters'] as const
+const CONDITION_MEMBERS = ['name', 'operator', 'value', 'sameElement', 'operatorParameters'] as const
+const SECOND_LEVEL_MEMBERS = [
+  'name',
+  'operator',
+  'value',
+  'useScaledValue',
+  'sameElement',
+  'operatorParameters',
+] as const
 const COMPARING_OPERATORS = RULE_OPERATORS.filter(it => it !== 'Inspect')
 const WITH_LIST: readonly (RuleOperator | undefined)[] = ['Equals any', 'Equals any (ignore case)']
 const WITH_ARGS: readonly TargetType[] = ['Event', 'Call', 'Method', 'State']
@@ -109,9 +129,10 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   if (unknown !== undefined) place.member('name').fault(unknown)
   // An unknown attribute hides the faults inside.
   const inside = unknown === undefined && name !== undefined
+  const sameElement = sameElementAt(place, { ...around, steps: inside ? [...steps, name] : [] })
   const way: ConditionContext = inside
-    ? { ...around, steps: [...steps, name], scaled }
-    : { ...around, target: undefined, steps: [], scaled }
+    ? { ...around, steps: [...steps, name], scaled, sameElement }
+    : { ...around, target: undefined, steps: [], scaled, sameElement }
   const inner = place.member('operatorParameters')
   const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
   if (inspects && level !== 3) {
@@ -135,6 +156,18 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
       unsatisfiableTest(way.target, way.steps, operator, typesAt),
       WITHOUT_EFFECT[logic.at(-1) ?? 'none'],
     )
+}
+
+/** Whether conditions are about one element of a list, in which a tuple or an object is looked into. */
+const sameElementAt = (condition: InputPlace, { target, steps, sameElement }: ConditionContext): boolean => {
+  const place = condition.member('sameElement')
+  if (place.value === undefined || checkBoolean(place) !== true) return sameElement
+  if (condition.member('operator').value !== 'Inspect') place.fault('Only "Inspect" takes sameElement: leave it out.')
+  else if (sameElement) place.fault('An "Inspect" around it has sameElement already: leave it out here.')
+  else if (target === 'State') place.fault('Readings of state are not compared by element: leave sameElement out.')
+  else if (target !== undefined && steps.length > 0 && !leadsToElements(kindOfTarget(target), steps))
+    place.fault('sameElement needs a list: an argument that is an array of tuples, or a list of objects.')
+  return true
 }
 
 /** Refuses values that never match, or would be compared as text. */

@@ -1,5 +1,5 @@
 import type { Kind } from '../mapping/index.ts'
-import type { CompareNode, Node } from '../query/ast.ts'
+import type { CompareNode, ElementCondition, ElementNode, Node } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
 import { andNode, notNode, orNode } from '../query/simplify.ts'
 import { createValueList, type ValueList } from '../query/value-list.ts'
@@ -10,6 +10,7 @@ import { isListValue, isLogic, kindOfTarget, type RuleCondition, type RuleConfig
 /** A condition of a rule, or several of which all, one or not one must hold. */
 export type ConditionNode =
   | CompareNode
+  | ElementNode
   | { readonly op: 'and' | 'or'; readonly of: readonly ConditionNode[] }
   | { readonly op: 'not'; readonly of: ConditionNode }
 
@@ -50,11 +51,13 @@ const flattenCondition = (
     const node = condition.operator === 'Or' ? one : negation(one)
     return node.op === 'and' ? [...node.of] : [node]
   }
-  const { name, operator, value, useScaledValue, operatorParameters } = condition
+  const { name, operator, value, useScaledValue, sameElement, operatorParameters } = condition
   const names = [...around, name]
   const isScaled = scaled || useScaledValue === true
-  if (operator === 'Inspect')
-    return (operatorParameters ?? []).flatMap(inner => flattenCondition(to, names, isScaled, inner))
+  if (operator === 'Inspect') {
+    const inner = (operatorParameters ?? []).flatMap(inner => flattenCondition(to, names, isScaled, inner))
+    return sameElement ? onSameElement(attributeSteps(to.kind, names), inner) : inner
+  }
   const operands = value === undefined || isListValue(value) ? [] : typeof value === 'string' ? [value] : value
   return [
     Object.freeze({
@@ -68,6 +71,14 @@ const flattenCondition = (
     }),
   ]
 }
+
+/** The conditions on any elements come first, as the matcher finds rules by them. */
+const onSameElement = (steps: readonly string[], inner: readonly ConditionNode[]): ConditionNode[] => {
+  const all = inner as readonly ElementCondition[]
+  return [...inner.filter(node => !hasNegation(node)), Object.freeze({ op: 'element', steps, all })]
+}
+
+const hasNegation = (node: ConditionNode): boolean => node.op === 'not' || ('of' in node && node.of.some(hasNegation))
 
 const joinConditions = (op: 'and' | 'or', of: readonly ConditionNode[]): ConditionNode => {
   const all = of.flatMap(inner => (inner.op === op ? inner.of : [inner]))
@@ -125,6 +136,8 @@ const queryOfCondition = (kind: Kind, condition: ConditionNode): Node => {
       return orNode(condition.of.map(inner => queryOfCondition(kind, inner)))
     case 'not':
       return notNode(queryOfCondition(kind, condition.of))
+    case 'element':
+      return condition
     case 'compare': {
       const { node, exact } = hintOf(kind, condition)
       return exact ? node : andNode([node, condition])

@@ -1,9 +1,9 @@
 import { type CompareNode, compareValues } from '../query/ast.ts'
-import { type ComparedValue, compileTest } from '../query/compare.ts'
+import { type ComparedDocument, type ComparedValue, compileTest } from '../query/compare.ts'
 import { compareExact } from '../query/exact.ts'
 import { keyOfText } from '../query/value-keys.ts'
 import { listHasKey, type ValueList } from '../query/value-list.ts'
-import { type Entity, type EntityKeys, type EntityValues, emitterOf, entityValues } from './entities.ts'
+import { type Entity, type EntityKeys, type EntityValues, emitterOf, entityDocument, entityValues } from './entities.ts'
 import { createMatchTable } from './match-table.ts'
 import type { StoredRule } from './rule.ts'
 
@@ -61,12 +61,20 @@ export const attributeKeys = (attribute: MatchedAttribute, entity: Entity): Enti
 }
 
 /** One condition of any number of rules. */
-export type SharedCondition = SharedComparison | SharedLogic
+export type SharedCondition = SharedComparison | SharedElement | SharedLogic
 
 export interface SharedLogic {
   readonly op: 'and' | 'or' | 'not'
   readonly name: string
   readonly of: readonly SharedCondition[]
+  uses: number
+}
+
+/** Amounts in a list have no decimals to wait for. */
+export interface SharedElement {
+  readonly op: 'element'
+  readonly name: string
+  readonly holds: (document: ComparedDocument) => boolean
   uses: number
 }
 
@@ -92,6 +100,10 @@ export const keysOfCondition = ({ node }: SharedComparison): string[] => [
 export const judgeCondition = (condition: SharedCondition, entity: Entity): boolean | undefined => {
   if (condition.op === 'compare')
     return comparisonHolds(condition, entity) || (waitsForDecimals(condition.attribute, entity) ? undefined : false)
+  if (condition.op === 'element') {
+    const document = entityDocument(entity)
+    return document !== undefined && condition.holds(document)
+  }
   const decisive = condition.op !== 'and'
   let isOpen = false
   for (const inner of condition.of) {

@@ -1,4 +1,5 @@
 import type { CompareNode } from '../query/ast.ts'
+import { compileSameElement } from '../query/compare.ts'
 import { keyOfText } from '../query/value-keys.ts'
 import { type Entity, emitterOf } from './entities.ts'
 import type { ConditionNode } from './lower.ts'
@@ -218,6 +219,7 @@ const createConditions = () => {
       const attribute = useAttribute(node)
       return { op: 'compare', name, attribute, node, uses: 0, keys: undefined, test: undefined }
     }
+    if (node.op === 'element') return { op: 'element', name, holds: compileSameElement(node), uses: 0 }
     const of = (node.op === 'not' ? [node.of] : node.of).map(inner => use(conditionName(inner), inner))
     return { op: node.op, name, of, uses: 0 }
   }
@@ -233,7 +235,7 @@ const createConditions = () => {
     if (--condition.uses > 0) return
     conditions.delete(condition.name)
     if (condition.op === 'compare') releaseAttribute(condition.attribute)
-    else condition.of.forEach(release)
+    else if (condition.op !== 'element') condition.of.forEach(release)
   }
 
   return {
@@ -304,6 +306,7 @@ const chooseKeys = (conditions: readonly SharedCondition[]): GroupKeys | undefin
 const keysThatFind = (condition: SharedCondition): GroupKeys | undefined => {
   switch (condition.op) {
     case 'not':
+    case 'element':
       return undefined
     case 'and':
       return chooseKeys(condition.of)
@@ -335,11 +338,9 @@ const LIST_FREQUENCY = 0.05
 
 /** Conditions with keys first, amounts in whole tokens last. */
 const cheapestFirst = (a: SharedCondition, b: SharedCondition): number => costRank(a) - costRank(b)
-const costRank = (condition: SharedCondition): number =>
-  condition.op !== 'compare'
-    ? Math.max(1, ...condition.of.map(costRank))
-    : isScaled(condition.node)
-      ? 2
-      : hasKeys(condition)
-        ? 0
-        : 1
+const costRank = (condition: SharedCondition): number => {
+  // It reads a document.
+  if (condition.op === 'element') return 3
+  if (condition.op !== 'compare') return Math.max(1, ...condition.of.map(costRank))
+  return isScaled(condition.node) ? 2 : hasKeys(condition) ? 0 : 1
+}

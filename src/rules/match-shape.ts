@@ -37,8 +37,9 @@ export const nameOfAttribute = ({ steps, scaled }: Pick<CompareNode, 'steps' | '
 
 export const conditionName = (node: ConditionNode): string => {
   if (node.op === 'compare') return comparisonName(node)
-  const names = node.op === 'not' ? [conditionName(node.of)] : [...new Set(node.of.map(conditionName))].sort()
-  return shortName(`${node.op}(${names.join('\n')})`)
+  const of = node.op === 'element' ? node.all : node.op === 'not' ? [node.of] : node.of
+  const names = [...new Set(of.map(conditionName))].sort()
+  return shortName(`${node.op}${node.op === 'element' ? JSON.stringify(node.steps) : ''}(${names.join('\n')})`)
 }
 
 const comparisonName = (node: CompareNode): string =>

@@ -56,6 +56,8 @@ export interface NamedCondition {
   value?: string | string[] | ListValue
   /** Second level only. */
   useScaledValue?: boolean
+  /** With `Inspect` of a list: one of its elements meets all conditions. */
+  sameElement?: boolean
   /** With `Inspect` only. */
   operatorParameters?: RuleCondition[] | null
 }

@@ -265,11 +265,42 @@ test('operatorParameters belong to Inspect, which has two levels below a target'
   )
   refused(
     targets(inspect('x')),
-    `${at}.operatorParameters[0]: operatorParameters[0] must be an object with "name", "operator", "value", "useScaledValue" and "operatorParameters", not "x".`,
+    `${at}.operatorParameters[0]: operatorParameters[0] must be an object with "name", "operator", "value", "useScaledValue", "sameElement" and "operatorParameters", not "x".`,
   )
   refused(
     targets({ ...inspect(third), value: ['a'] }),
     `${at}.value: value must be a string with "Inspect", not a list of 1.`,
+  )
+})
+
+test('sameElement is for an Inspect that leads to a list', () => {
+  const maker = { name: 'maker', operator: 'Equals', value: '0xa' }
+  const orders = { name: 'orders', operator: 'Inspect', sameElement: true, operatorParameters: [maker] }
+  const withdrawals = { ...orders, name: 'withdrawals', operatorParameters: [{ ...maker, name: 'index', value: '1' }] }
+  accepted(targets(inspect(orders)))
+  accepted(
+    targets(inspect({ ...orders, sameElement: false }), { operator: 'Not', operatorParameters: [inspect(orders)] }),
+  )
+  accepted(rule({ config: config({ targetType: 'Block', targetMap: [withdrawals] }) }))
+  const at = 'config.targetMap[0]'
+  const noList = `${at}.sameElement: sameElement needs a list: an argument that is an array of tuples, or a list of objects.`
+  refused(targets({ ...inspect(maker), sameElement: true }), noList)
+  refused(
+    rule({
+      config: config({
+        targetType: 'Transaction',
+        targetMap: [{ ...withdrawals, name: 'value', operatorParameters: [{ ...maker, name: 'coin' }] }],
+      }),
+    }),
+    noList,
+  )
+  refused(
+    targets({ ...transfer, sameElement: true }),
+    `${at}.sameElement: Only "Inspect" takes sameElement: leave it out.`,
+  )
+  refused(
+    targets(inspect({ ...orders, sameElement: 1 })),
+    `${at}.operatorParameters[0].sameElement: sameElement must be true or false, not 1.`,
   )
 })
 

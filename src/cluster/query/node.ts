@@ -43,6 +43,7 @@ export const compileNode = (node: Node, kind: Kind, joins: Joins): Dsl => {
       return ids.length === 0 ? MATCH_NONE : termIn(META_FIELDS.parent, ids)
     }
     case 'compare':
+    case 'element':
       throw unsupported(`compare ${node.steps.join('.')}`, 'ask for a superset of it, and test what is found')
     default:
       return compileLeaf(node, kind)

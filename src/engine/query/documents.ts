@@ -90,7 +90,7 @@ export const memberName = ({ list, field }: FieldPath): string => list?.name ?? 
 
 /** Fields that a condition reads; undefined if it may read all. */
 export const fieldsRead = (node: Node): string[] | undefined => {
-  if (node.op === 'child' || node.op === 'parent' || node.op === 'compare') return undefined
+  if (['child', 'parent', 'compare', 'element'].includes(node.op)) return undefined
   if ('field' in node) return [memberName(node.field)]
   const parts = innerNodes(node).map(fieldsRead)
   return parts.includes(undefined) ? undefined : [...new Set((parts as string[][]).flat())]

@@ -170,7 +170,7 @@ const condition: Schema = {
     ),
     closedSchema(
       { name: stringSchema, operator: { const: 'Inspect' }, operatorParameters: listSchema(schemaRef('Condition')) },
-      { useScaledValue: booleanSchema, value: nullableSchema(stringSchema) },
+      { useScaledValue: booleanSchema, sameElement: booleanSchema, value: nullableSchema(stringSchema) },
     ),
     closedSchema(
       { operator: enumSchema(LOGIC_OPERATORS), operatorParameters: listSchema(schemaRef('Condition')) },

@@ -95,6 +95,7 @@ const collectMarkings = (node: Node, markings: Map<string, Marking[]>) => {
     case 'child':
     case 'parent':
     case 'compare':
+    case 'element':
   }
 }
 

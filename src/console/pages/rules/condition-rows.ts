@@ -15,11 +15,12 @@ export interface RuleLine {
   odd?: Json
 }
 
-/** Conditions below an `Or` or `Not` are no lines of their own. */
+/** Conditions below an `Or` or `Not`, or on one element of a list, are no lines of their own. */
 export const hasLogic = (conditions: readonly Json[]): boolean =>
   conditions.some(
     it =>
       LOGIC_OPERATORS.some(operator => operator === textAt(it, 'operator')) ||
+      (isJsonObject(it) && it.sameElement === true) ||
       hasLogic(listAt(it, 'operatorParameters')),
   )
 

@@ -228,7 +228,9 @@ const WatchListField = ({ list, error, onChange }: WatchListFieldProps) => {
 export const Odd = ({ label, logic = false, onRemove }: { label: string; logic?: boolean; onRemove(): void }) => (
   <p class="notice">
     This {label}{' '}
-    {logic ? 'has alternatives or exceptions: change it as JSON.' : 'is not an object: correct it as JSON.'}{' '}
+    {logic
+      ? 'has alternatives, exceptions or conditions on one element: change it as JSON.'
+      : 'is not an object: correct it as JSON.'}{' '}
     <Button label="Remove" onClick={onRemove} />
   </p>
 )

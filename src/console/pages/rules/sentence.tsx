@@ -59,9 +59,8 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
             {row.rest.useScaledValue === true && ' in units of the token'}
           </span>
         ))}
-        {listAt(rule, 'config.targetMap').filter(it => hasLogic([it])).length > 0 &&
-          ', with alternatives or exceptions,'}{' '}
-        on {network === '*/*/*' ? 'all networks' : <Text value={network.split('/').slice(1).join(' ')} brief />},{' '}
+        {listAt(rule, 'config.targetMap').filter(it => hasLogic([it])).length > 0 && ', with further conditions,'} on{' '}
+        {network === '*/*/*' ? 'all networks' : <Text value={network.split('/').slice(1).join(' ')} brief />},{' '}
         {firesWhen(rule.maxConfirmationCount ?? 0)}.
       </p>
     </NetworkContext.Provider>

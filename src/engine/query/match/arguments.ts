@@ -228,6 +228,7 @@ export const matchRole = (node: Node, role: ArgumentRole): OrdinalSet => {
     case 'child':
     case 'parent':
     case 'compare':
+    case 'element':
       throw new Error(`${node.op} inside nested conditions of signature ${signature} in ${reader.db.name}`)
   }
 }

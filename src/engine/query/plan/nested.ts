@@ -210,6 +210,7 @@ export const isExact = (node: Node): boolean => {
     case 'child':
     case 'parent':
     case 'compare':
+    case 'element':
       return false
   }
 }

@@ -62,6 +62,7 @@ export const planQuery = (kind: Kind, node: Node, reader: StoreReader): Plan => 
     case 'parent':
       return planParent(kind, node, reader)
     case 'compare':
+    case 'element':
       return { by: 'documents', node }
     case 'phrase': {
       const words = node.prefix ? node.words.slice(0, -1) : node.words
