@@ -14,6 +14,8 @@ export interface WindowState {
   clock: number
 }
 
+export type WindowTables = ReturnType<typeof createWindowTables>
+
 /** The tables of windows: the state of each rule, its rows by block, and its episodes. */
 export const createWindowTables = (db: Db) => {
   const states = db.prepare<[number], WindowState>(
@@ -33,7 +35,18 @@ export const createWindowTables = (db: Db) => {
   const begin = db.prepare('INSERT OR REPLACE INTO episode (alert, rule, key, opened) VALUES (?, ?, ?, ?)')
   const end = db.prepare('UPDATE episode SET ended = ?, due = ? WHERE alert = ?')
   const forgetEnded = db.prepare('DELETE FROM episode WHERE rule = ? AND ended < ? AND due IS NULL')
-  const forget = ['rule_window', 'rule_rows', 'episode'].map(table => db.prepare(`DELETE FROM ${table} WHERE rule = ?`))
+  const holdingOf = db.prepare<[number], { key: string } & WindowBlock>(
+    'SELECT key, began AS number, time FROM held WHERE rule = ? AND ended IS NULL ORDER BY began, n',
+  )
+  const beginHold = db.prepare('INSERT INTO held (rule, key, began, time) VALUES (?, ?, ?, ?)')
+  const endHold = db.prepare('UPDATE held SET ended = ? WHERE rule = ? AND key = ? AND ended IS NULL')
+  const breakHolds = db.prepare('UPDATE held SET ended = ? WHERE rule = ? AND ended IS NULL')
+  const forgetHeld = db.prepare('DELETE FROM held WHERE rule = ? AND ended < ?')
+  const dropBegun = db.prepare('DELETE FROM held WHERE began > ?')
+  const holdAgain = db.prepare('UPDATE held SET ended = NULL WHERE ended > ?')
+  const forget = ['rule_window', 'rule_rows', 'episode', 'held'].map(table =>
+    db.prepare(`DELETE FROM ${table} WHERE rule = ?`),
+  )
   const readWhen = db.prepare<[number], string | null>('SELECT windows FROM alert WHERE n = ?').pluck()
   const saveWhen = db.prepare('UPDATE alert SET windows = ? WHERE n = ?')
   const dropRowsAbove = db.prepare('DELETE FROM rule_rows WHERE block > ?')
@@ -70,10 +83,11 @@ export const createWindowTables = (db: Db) => {
       addRows.run(rule, number, time, JSON.stringify(entries)),
     /** The first stored block from `from` on of a later time. */
     firstAfter: (time: number, from: number): number | undefined => firstAfter.get(from, time),
-    /** Drops rows below a block, and episodes that ended below another one and of which nothing is due. */
+    /** Drops rows below a block, and what ended below another one: episodes of which nothing is due, and what held. */
     dropBelow(rule: number, below: number, endedBelow: number) {
       dropBelow.run(rule, below)
       forgetEnded.run(rule, endedBelow)
+      forgetHeld.run(rule, endedBelow)
     },
     clear(rule: number) {
       for (const drop of forget) drop.run(rule)
@@ -82,6 +96,11 @@ export const createWindowTables = (db: Db) => {
     /** Alerts by the keys of open episodes. */
     open: (rule: number): Map<string, number> => new Map(openOf.all(rule).map(({ key, alert }) => [key, alert])),
     begin: (rule: number, key: string, alert: number, block: number) => begin.run(alert, rule, key, block),
+    /** Keys that hold but have not opened, in the order of the blocks where they began. */
+    holding: (rule: number): [string, WindowBlock][] => holdingOf.all(rule).map(({ key, ...began }) => [key, began]),
+    beginHold: (rule: number, key: string, { number, time }: WindowBlock) => beginHold.run(rule, key, number, time),
+    endHold: (rule: number, key: string, block: number) => endHold.run(block, rule, key),
+    breakHolds: (rule: number, block: number) => breakHolds.run(block, rule),
     /** `due`: where the end counts as final. The alert shows the end, too. */
     end(alert: number, due: number, ended: NonNullable<AlertWindow['ended']>) {
       end.run(ended.block, due, alert)
@@ -92,6 +111,8 @@ export const createWindowTables = (db: Db) => {
     back(to: number): number[] {
       dropRowsAbove.run(to)
       dropOpened.run(to)
+      dropBegun.run(to)
+      holdAgain.run(to)
       lower.run(to, timeOfBlock(db, to) ?? 0, to)
       emptied.run()
       raise.run()

@@ -6,9 +6,10 @@ import type { Confirmations, TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { WindowEntry } from '../windows/entries.ts'
 import type { WindowSpec } from '../windows/spec.ts'
-import { createRuleWindow, type RuleWindow, type WindowBlock, type WindowLimits } from '../windows/window.ts'
+import type { RuleWindow, WindowBlock, WindowLimits } from '../windows/window.ts'
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
-import { createWindowTables, type WindowState } from './window-tables.ts'
+import { KEPT_BELOW, loadWindow, pruneWindow, type RunningWindow } from './running-window.ts'
+import { createWindowTables } from './window-tables.ts'
 
 /** A rule with `when`, as the writer of the store needs it. */
 export interface WindowRule {
@@ -54,13 +55,6 @@ interface Episodes {
   open(match: RuleMatch, id: string): number
 }
 
-interface RunningWindow extends WindowState {
-  window: RuleWindow
-  /** Alerts by the keys of open episodes. */
-  open: Map<string, number>
-  refused: number
-}
-
 /** A key that opens, its first matches, and the value that is first in its window. */
 interface OpenedKey {
   key: string
@@ -68,9 +62,6 @@ interface OpenedKey {
   from: number | undefined
   first?: { name: string; value: string } | undefined
 }
-
-/** Blocks below a window whose rows are kept, for reorganisations. */
-const KEPT_BELOW = 256
 
 /**
  * Windows of rules in the store, written with the blocks. Rows in SQLite are the truth; what is in
@@ -98,31 +89,14 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     notes.delete(rule)
   }
 
-  const stateFor = ({ rule, revision, spec, limits }: WindowRule, first: WindowBlock): RunningWindow => {
-    const known = running.get(rule)
-    if (known?.revision === revision) return known
-    let stored = tables.state(rule)
-    if (stored && stored.revision !== revision) {
-      clear(rule)
-      stored = undefined
-    }
-    const { number, time } = first
-    const state: WindowState = stored ?? {
-      revision,
-      since: number,
-      sinceTime: time,
-      floor: 0,
-      upto: number - 1,
-      clock: 0,
-    }
-    const window = createRuleWindow(spec, limits)
-    window.setSince({ number: state.since, time: state.sinceTime })
-    for (const { block, entries } of tables.rows(rule)) window.load(block, entries)
-    window.settle({ number: state.upto, time: state.clock })
-    const open = tables.open(rule)
-    window.setOpen(open.keys())
-    const made: RunningWindow = { ...state, window, open, refused: 0 }
-    running.set(rule, made)
+  const stateFor = (of: WindowRule, first: WindowBlock): RunningWindow => {
+    const known = running.get(of.rule)
+    if (known?.revision === of.revision) return known
+    const stored = tables.state(of.rule)
+    const isOfAnother = stored !== undefined && stored.revision !== of.revision
+    if (isOfAnother) clear(of.rule)
+    const made = loadWindow(tables, of, isOfAnother ? undefined : stored, first)
+    running.set(of.rule, made)
     return made
   }
 
@@ -136,11 +110,14 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       state.since = now.number
       state.sinceTime = now.time
       state.window.setSince(now)
+      tables.breakHolds(rule, now.number)
     }
     const entries = found?.entries ?? []
     const { window } = state
-    const { opened, ended, first, refused, taken } = window.step(now, entries)
+    const { opened, ended, began, broke, first, refused, taken } = window.step(now, entries)
     if (taken.length > 0) tables.addRows(rule, now, taken)
+    for (const key of began) tables.beginHold(rule, key, now)
+    for (const key of of.spec.hold ? [...broke, ...opened] : broke) tables.endHold(rule, key, now.number)
     const places = opened.length + first.length > 0 ? new Map(entries.map(({ key }, i) => [key, i])) : undefined
     const lastOf = (key: string): WindowSource => {
       const place = places?.get(key)
@@ -168,7 +145,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     state.refused += refused
     state.upto = now.number
     state.clock = now.time
-    if (now.number % KEPT_BELOW === 0) prune(of, state, now)
+    if (now.number % KEPT_BELOW === 0) pruneWindow(tables, of, state, now)
     tables.saveState(rule, state)
     note(of, state, now)
   }
@@ -178,15 +155,6 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     for (const rule of rules.values())
       if (block.number >= rule.start && block.matched.get(rule.rule) === rule.revision)
         stepRule(rule, block, found.get(rule.rule), chain)
-  }
-
-  const prune = ({ rule, spec }: WindowRule, state: RunningWindow, now: WindowBlock) => {
-    const begin = firstOfWindow(spec, tables, state, now)
-    if (begin === undefined) return
-    const below = Math.min(state.window.oldest() ?? now.number, begin) - KEPT_BELOW
-    if (below <= state.floor) return
-    tables.dropBelow(rule, below, now.number - KEPT_BELOW)
-    state.floor = below
   }
 
   const note = (of: WindowRule, state: RunningWindow, now: WindowBlock) => {
@@ -281,14 +249,3 @@ export const windowAlertId = (
   key: string,
 ): string =>
   `alert_${hash('sha256', JSON.stringify([rule, revision, chain, blockHash.toLowerCase(), 'window', key, ...(network === undefined ? [] : [network])])).slice(0, 32)}`
-
-/** The first block of a window, also of one without rows: it has been seen all the same. */
-const firstOfWindow = (
-  { within }: WindowRule['spec'],
-  tables: ReturnType<typeof createWindowTables>,
-  { floor, since }: RunningWindow,
-  now: WindowBlock,
-): number | undefined =>
-  within.blocks !== undefined
-    ? now.number - within.blocks + 1
-    : tables.firstAfter(now.time - within.seconds!, Math.max(floor, since))

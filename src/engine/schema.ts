@@ -4,7 +4,7 @@ import { SHIPPING_MIGRATION, SHIPPING_SCHEMA } from './shipping/shipped-ranges.t
 import { SIMILAR_SCHEMA, similarMigration } from './similarity-index.ts'
 
 /** Layout version. Stores with a newer version, or an older one without migration, are refused. */
-export const SCHEMA_VERSION = 16
+export const SCHEMA_VERSION = 17
 
 /** When rules with `notify.quiet` had an alert, by a hash of its key; `time` in epoch seconds. */
 const QUIET_SCHEMA = [
@@ -29,6 +29,15 @@ const WINDOW_TABLES = [
 ]
 
 /**
+ * Keys of rules with `hold` whose verdict is true from the block `began` on, at `time`; up to `ended`,
+ * where it broke or an episode opened.
+ */
+const HELD_TABLE = [
+  'CREATE TABLE held (n INTEGER PRIMARY KEY, rule INT NOT NULL, key TEXT NOT NULL, began INT NOT NULL, time INT NOT NULL, ended INT)',
+  'CREATE INDEX held_key ON held (rule, key)',
+]
+
+/**
  * Statements by the version that they migrate to, from the one before. A change of layout raises
  * the version and adds its migration here; without one, blocks must be indexed again.
  */
@@ -39,6 +48,7 @@ export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map(
   [14, similarMigration('similar_bits')],
   [15, QUIET_SCHEMA],
   [16, ['ALTER TABLE alert ADD COLUMN windows TEXT', ...WINDOW_TABLES]],
+  [17, HELD_TABLE],
 ])
 
 /**
@@ -100,6 +110,7 @@ const ALERT_TABLES = [
   'CREATE TABLE rule (id INTEGER PRIMARY KEY, start INT NOT NULL, next INT NOT NULL, last INT NOT NULL)',
   ...QUIET_SCHEMA,
   ...WINDOW_TABLES,
+  ...HELD_TABLE,
 ]
 
 /**

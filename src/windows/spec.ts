@@ -29,6 +29,8 @@ export interface WindowSpec {
   keys?: string[]
   within: WindowSpan
   conditions: WindowCondition[]
+  /** How long the conditions must hold before an episode opens. */
+  hold?: WindowSpan
   /** End an episode whose conditions no longer hold. */
   resolve?: WindowCondition[]
 }

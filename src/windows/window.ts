@@ -2,6 +2,7 @@ import { keccakHex } from '../lib/keccak.ts'
 import type { Exact } from '../query/ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from '../query/exact.ts'
 import type { WindowEntry } from './entries.ts'
+import { createEpisodes, type EpisodeChanges, noChanges } from './episodes.ts'
 import { createKeyStates, emptyKeyState, type KeyState, type PartState } from './key-states.ts'
 import {
   measureOf,
@@ -26,11 +27,7 @@ export interface ShownCondition {
 }
 
 /** What a block changes. */
-export interface WindowStep {
-  /** Keys that now meet all conditions, and had none open. */
-  opened: string[]
-  /** Keys whose episode ends. */
-  ended: string[]
+export interface WindowStep extends EpisodeChanges {
   /** Values that are first in their window. */
   first: { key: string; value: string }[]
   /** Keys that had no room. */
@@ -50,13 +47,13 @@ export type RuleWindow = ReturnType<typeof createRuleWindow>
  * while a window reaches further back, only what more matches could not undo is decided.
  */
 export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
-  const { within, conditions, resolve } = spec
+  const { within, conditions, resolve, hold } = spec
   const measures = measuresOf(spec)
   const tests = conditions.map(condition => compileCondition(condition, measures))
   const ends = resolve?.map(condition => compileCondition(condition, measures))
   const firsts = placeOfFirst(conditions, measures)
   const watched = new Set(watchedKeys(spec))
-  const open = new Set<string>()
+  const episodes = createEpisodes(hold)
   let since: WindowBlock | undefined
   /** Undefined before the first block, which decides on all keys. */
   let wasComplete: boolean | undefined
@@ -97,14 +94,15 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
       states.leave(now, touched)
       for (const key of touched) states.dropEmpty(key)
     },
+    /** Also ends what holds: over missing blocks, nothing is known to have held. */
     setSince(block: WindowBlock) {
       since = block
       wasComplete = undefined
+      episodes.setHolding([])
     },
-    setOpen(all: Iterable<string>) {
-      open.clear()
-      for (const key of all) open.add(key)
-    },
+    setOpen: episodes.setOpen,
+    /** Keys that hold but have not opened, in the order of the blocks where they began; after `setSince`. */
+    setHolding: episodes.setHolding,
     get size() {
       return states.size
     },
@@ -122,20 +120,15 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
       for (const { key } of taken) touched.add(key)
       const complete = isComplete(now)
       if (complete !== wasComplete)
-        for (const all of [keys.keys(), watched, open]) for (const key of all) touched.add(key)
+        for (const all of [keys.keys(), watched, episodes.open]) for (const key of all) touched.add(key)
       wasComplete = complete
-      const result: WindowStep = { opened: [], ended: [], first: [], refused: entries.length - taken.length }
+      const result: WindowStep = { ...noChanges(), first: [], refused: entries.length - taken.length }
       for (const key of touched) {
         const verdict = firsts === undefined ? verdictOf(key, complete) : undefined
-        if (verdict === true && !open.has(key)) {
-          open.add(key)
-          result.opened.push(key)
-        } else if (verdict === false && open.has(key) && mayEnd(key, complete)) {
-          open.delete(key)
-          result.ended.push(key)
-        }
+        episodes.decide(key, verdict, now, () => mayEnd(key, complete), result)
         states.dropEmpty(key)
       }
+      if (hold !== undefined) episodes.openHeld(now, result)
       if (firsts !== undefined && complete)
         for (const one of fresh)
           if (keys.has(one.key) && allHold(tests, keys.get(one.key)!, complete) === true) result.first.push(one)

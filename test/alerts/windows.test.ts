@@ -157,6 +157,71 @@ test('over blocks that are missing, absence never fires, and what is too much al
   assert.deepEqual(much.told(), ['confirmed 15 a'])
 })
 
+const HELD: WindowSpec = { ...SUM, hold: { blocks: 2 } }
+
+test('with hold an episode opens once its conditions have held for so long, also where no match arrives', () => {
+  const { put, told, all, count } = setUp(HELD)
+  const chain = makeChain({ blocks: 12, from: 10 })
+  put(chain[0]!, { a: 5, b: 1 })
+  put(chain[1]!)
+  assert.deepEqual(told(), [])
+  put(chain[2]!)
+  assert.deepEqual(told(), ['confirmed 12 a'])
+  const { when, entity } = all()[0]!
+  assert.deepEqual([when!.window, entity._type], [{ fromBlock: 10, toBlock: 12, blocks: 3 }, 'block'])
+  put(chain[3]!)
+  assert.deepEqual(told().slice(1), ['resolved 12 a'])
+  // One block short of it, twice.
+  for (let i = 0; i < 2; i++) {
+    put(chain[4 + i * 4]!, { b: 2 })
+    put(chain[5 + i * 4]!, { b: 2 })
+    put(chain[6 + i * 4]!)
+    put(chain[7 + i * 4]!)
+  }
+  assert.deepEqual([told().length, count('held')], [2, 3])
+})
+
+test('with hold in seconds it is the time of blocks that counts', () => {
+  const { put, told } = setUp({ ...SUM, within: { blocks: 100 }, hold: { seconds: 30 } })
+  const chain = makeChain({ blocks: 5, from: 10 })
+  const at = chain.map(({ block }) => Number(block.timestamp))
+  put(chain[0]!, { a: 5 })
+  for (const raw of chain.slice(1)) put(raw)
+  const first = at.findIndex(time => time >= at[0]! + 30)
+  assert.ok(first > 0)
+  assert.deepEqual(told(), [`confirmed ${10 + first} a`])
+})
+
+test('what holds survives a restart and a reorganisation, and begins anew over missing blocks', () => {
+  const chain = makeChain({ blocks: 8, from: 10 })
+  const { put, back, restart, told } = setUp({ ...HELD, within: { blocks: 100 } })
+  put(chain[0]!, { a: 5 })
+  restart()
+  put(chain[1]!)
+  put(chain[2]!)
+  // It had opened; before that it held since block 10.
+  back(11)
+  restart()
+  put(makeChain({ blocks: 1, parent: chain[1]!, salt: 'other' })[0]!)
+  assert.deepEqual(told(), ['confirmed 12 a', 'retracted 12 a', 'confirmed 12 a'])
+
+  const gap = setUp({ ...HELD, within: { blocks: 100 } })
+  gap.put(chain[0]!, { a: 5 })
+  gap.put(chain[3]!)
+  gap.put(chain[4]!)
+  gap.restart()
+  assert.deepEqual(gap.told(), [])
+  gap.put(chain[5]!)
+  assert.deepEqual(gap.told(), ['confirmed 15 a'])
+
+  const emptied = setUp(HELD)
+  emptied.put(chain[0]!, { a: 5 })
+  emptied.put(chain[6]!)
+  emptied.restart()
+  emptied.put(chain[7]!, { a: 5 })
+  assert.deepEqual(emptied.told(), [])
+})
+
 test('an alert whose end a reorganisation undid says nothing of an end', () => {
   const { put, back, told, all } = setUp(SUM)
   const chain = makeChain({ blocks: 4, from: 10 })
@@ -251,18 +316,26 @@ test('blocks that a rule did not look at, though they come after it, are missing
 })
 
 test('what is salvaged of a store has its windows', () => {
-  const { put, path } = setUp(SUM)
-  const chain = makeChain({ blocks: 3, from: 10 })
-  put(chain[0]!, { a: 1 })
-  put(chain[1]!, { a: 3, b: 1 })
+  const { put, path } = setUp(HELD)
+  const chain = makeChain({ blocks: 4, from: 10 })
+  put(chain[0]!, { a: 2 })
+  put(chain[1]!, { a: 2, b: 4 })
+  put(chain[2]!, { a: 2 })
+  put(chain[3]!, { a: 2 })
   salvageStore(path, `${path}-salvage`, [])
   const db = new Database(`${path}-salvage`, { readonly: true })
-  const counts = ['rule_window', 'rule_rows', 'episode'].map(table =>
+  const counts = ['rule_window', 'rule_rows', 'episode', 'held'].map(table =>
     db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
   )
   const windows = db.prepare('SELECT windows FROM alert').pluck().all() as string[]
   db.close()
-  assert.deepEqual([counts, windows.map(it => (JSON.parse(it) as { matches: number }).matches)], [[1, 2, 1], [2]])
+  assert.deepEqual(
+    [counts, windows.map(it => (JSON.parse(it) as { matches: number }).matches)],
+    [
+      [1, 4, 2, 2],
+      [3, 1],
+    ],
+  )
 })
 
 const CASES = Number(process.env.CASES ?? 60)
@@ -274,6 +347,8 @@ test(`stored windows are those of the chain in the end: ${CASES} histories with 
     const spec = pick<WindowSpec>([
       SUM,
       { ...SUM, resolve: [{ aggregate: 'Count', operator: 'Less', value: '2' }] },
+      HELD,
+      { ...SUM, hold: { seconds: 20 }, resolve: [{ aggregate: 'Count', operator: 'Less', value: '2' }] },
       { ...SUM, keys: ['a', 'b'], conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }] },
     ])
     const confirmations = int(0, 2)

@@ -24,6 +24,7 @@ test('windows that can be computed are accepted', () => {
     [WHEN, { resolved: true }],
     [{ ...WHEN, resolve: [{ ...SUM, operator: 'Less', value: '5e5' }] }],
     [{ within: { blocks: 5 }, conditions: [COUNT] }],
+    [{ ...WHEN, hold: { seconds: 60 } }],
     [
       {
         by: ['address'],
@@ -39,7 +40,12 @@ test('windows that can be computed are accepted', () => {
 
 test('each fault of windows names its place and the remedy', () => {
   const cases: [unknown, RegExp, unknown?][] = [
-    [{ ...WHEN, hold: { blocks: 3 } }, /^config\.when\.hold: "hold" is not supported: leave it out\.$/],
+    [{ ...WHEN, hold: {} }, /^config\.when\.hold: hold must have either "blocks" or "seconds"\.$/],
+    [{ ...WHEN, hold: { blocks: 0 } }, /^config\.when\.hold\.blocks: blocks must be an integer from 1 to 1000000/],
+    [
+      { within: { blocks: 1 }, conditions: [{ aggregate: 'First', name: 'address' }], hold: { blocks: 1 } },
+      /^config\.when\.hold: "First" holds in one block only, .* leave hold out\.$/,
+    ],
     [{ ...WHEN, across: true }, /^config\.when\.across: "across" is not supported/],
     [{ ...WHEN, steps: [] }, /^config\.when\.steps: "steps" is not supported/],
     [{ ...WHEN, conditions: [{ ...SUM, relativeTo: { windows: 3 } }] }, /relativeTo: "relativeTo" is not supported/],

@@ -441,4 +441,4 @@ export const excerptOf = (
 export const VERSION_WITHOUT_SHELF = 12
 /** Takes back what versions from 13 on brought. */
 export const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied; ALTER TABLE alert DROP COLUMN windows;
-  ${['shelf', 'batch', 'hidden', 'quiet', 'rule_window', 'rule_rows', 'episode'].map(table => `DROP TABLE ${table}`).join(';')};`
+  ${['shelf', 'batch', 'hidden', 'quiet', 'rule_window', 'rule_rows', 'episode', 'held'].map(table => `DROP TABLE ${table}`).join(';')};`

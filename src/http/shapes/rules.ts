@@ -44,13 +44,14 @@ const windowCondition = {
   operator: may(choiceOf(WINDOW_OPERATORS)),
   value: may(described('A number as text; not with `First`.', str)),
 }
-const withinShape = strict({ blocks: may(intFrom(1)), seconds: may(intFrom(1)) })
+const span = strict({ blocks: may(intFrom(1)), seconds: may(intFrom(1)) })
 
 const when = strict({
   by: may(described('Fields; each combination of values has a window.', arrayOf(str))),
   keys: may(described('Values of `by` to watch although nothing matched.', arrayOf(str))),
-  within: described('Either blocks, or seconds of the chain.', withinShape),
+  within: described('Either blocks, or seconds of the chain.', span),
   conditions: described('All must hold.', arrayOf(strict(windowCondition))),
+  hold: may(described('How long they must hold before an episode opens.', span)),
   resolve: may(described('End an episode whose conditions no longer hold.', arrayOf(strict(windowCondition)))),
 })
 

@@ -35,8 +35,8 @@ const LATER = (names: readonly string[]) =>
 
 /** Checks `when`: windows over the matches of a rule. */
 export const checkWhen = (place: InputPlace, context: WhenContext): void => {
-  const known = ['by', 'keys', 'within', 'conditions', 'resolve']
-  const elsewhere = LATER(['across', 'steps', 'until', 'hold'])
+  const known = ['by', 'keys', 'within', 'conditions', 'hold', 'resolve']
+  const elsewhere = LATER(['across', 'steps', 'until'])
   if (!checkObject(place, { what: 'when', known, elsewhere })) return
   const by = place.member('by')
   const keys = place.member('keys')
@@ -47,13 +47,18 @@ export const checkWhen = (place: InputPlace, context: WhenContext): void => {
     checkDistinct(all)
   })
   checkOptional(keys, it => checkKeys(it, names, context))
-  checkWithin(place.member('within'))
+  checkSpan(place.member('within'), 'within')
   const conditions = place.member('conditions')
   const all = [...checkList(conditions, { of: 'conditions', min: 1, max: MAX_CONDITIONS })]
   for (const it of all) checkWindowCondition(it, context, true)
   checkDistinct(all)
   const firsts = all.filter(({ value }) => isRecord(value) && value.aggregate === 'First')
   for (const it of firsts.slice(1)) it.fault(`${it.label} is a second "First": a rule has one of them at most.`)
+  checkOptional(place.member('hold'), it => {
+    if (firsts.length > 0)
+      return it.fault('"First" holds in one block only, so nothing could hold for longer: leave hold out.')
+    checkSpan(it, 'hold')
+  })
   checkOptional(place.member('resolve'), it => {
     if (firsts.length > 0)
       return it.fault('"First" has no episode, which resolve could end: each first value is one alert.')
@@ -82,8 +87,8 @@ const checkKeys = (place: InputPlace, names: number, { limits }: WhenContext) =>
   }
 }
 
-const checkWithin = (place: InputPlace) => {
-  if (!checkObject(place, { what: 'within', known: ['blocks', 'seconds'] })) return
+const checkSpan = (place: InputPlace, what: string) => {
+  if (!checkObject(place, { what, known: ['blocks', 'seconds'] })) return
   const parts = (['blocks', 'seconds'] as const).map(name => ({ name, it: place.member(name) }))
   const given = parts.filter(({ it }) => it.value !== undefined)
   if (given.length !== 1) place.fault(`${place.label} must have either "blocks" or "seconds".`)

@@ -1,0 +1,61 @@
+import { createRuleWindow, type RuleWindow, type WindowBlock } from '../windows/window.ts'
+import type { WindowState, WindowTables } from './window-tables.ts'
+import type { WindowRule } from './windows.ts'
+
+/** The windows of a rule in memory. */
+export interface RunningWindow extends WindowState {
+  window: RuleWindow
+  /** Alerts by the keys of open episodes. */
+  open: Map<string, number>
+  refused: number
+}
+
+/** Blocks below a window whose rows are kept, for reorganisations. */
+export const KEPT_BELOW = 256
+
+/** `first`: where the windows of a rule without a stored state begin. */
+export const loadWindow = (
+  tables: WindowTables,
+  { rule, revision, spec, limits }: WindowRule,
+  stored: WindowState | undefined,
+  first: WindowBlock,
+): RunningWindow => {
+  const fresh = { since: first.number, sinceTime: first.time, floor: 0, upto: first.number - 1, clock: 0 }
+  const state: WindowState = stored ?? { revision, ...fresh }
+  const window = createRuleWindow(spec, limits)
+  window.setSince({ number: state.since, time: state.sinceTime })
+  for (const { block, entries } of tables.rows(rule)) window.load(block, entries)
+  window.settle({ number: state.upto, time: state.clock })
+  const open = tables.open(rule)
+  window.setOpen(open.keys())
+  // Without a state, what had held is as unknown as what has matched.
+  if (stored === undefined) tables.breakHolds(rule, first.number)
+  window.setHolding(tables.holding(rule))
+  return { ...state, window, open, refused: 0 }
+}
+
+/** Drops what neither a window nor a reorganisation needs any more. */
+export const pruneWindow = (
+  tables: WindowTables,
+  { rule, spec }: WindowRule,
+  state: RunningWindow,
+  now: WindowBlock,
+): void => {
+  const begin = firstOfWindow(spec, tables, state, now)
+  if (begin === undefined) return
+  const below = Math.min(state.window.oldest() ?? now.number, begin) - KEPT_BELOW
+  if (below <= state.floor) return
+  tables.dropBelow(rule, below, now.number - KEPT_BELOW)
+  state.floor = below
+}
+
+/** The first block of a window, also of one without rows: it has been seen all the same. */
+const firstOfWindow = (
+  { within }: WindowRule['spec'],
+  tables: WindowTables,
+  { floor, since }: RunningWindow,
+  now: WindowBlock,
+): number | undefined =>
+  within.blocks !== undefined
+    ? now.number - within.blocks + 1
+    : tables.firstAfter(now.time - within.seconds!, Math.max(floor, since))
