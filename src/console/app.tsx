@@ -1,8 +1,8 @@
 import type { FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { useLive } from './api/ask.ts'
-import { StatusContext } from './api/status.ts'
-import type { Status } from './api/wire.ts'
+import { useGet, useLive } from './api/ask.ts'
+import { AccountContext, StatusContext } from './api/status.ts'
+import type { SignedInAccount, Status } from './api/wire.ts'
 import { Link, useAddress } from './browser/router.tsx'
 import { session, useStore } from './browser/state.ts'
 import Abis from './pages/abis/index.tsx'
@@ -45,14 +45,16 @@ const STATUS_MS = 10_000
 
 const Shell = ({ isIn }: { isIn: boolean }) => (
   <StatusContext.Provider value={useLive<Status>('status', STATUS_MS)}>
-    <div class="shell" hidden={!isIn}>
-      {isIn && <SideBar />}
-      {isIn && <TopBar />}
-      <Banners />
-      <div class="page">
-        <Outlet />
+    <AccountContext.Provider value={useGet<SignedInAccount>('account')}>
+      <div class="shell" hidden={!isIn}>
+        {isIn && <SideBar />}
+        {isIn && <TopBar />}
+        <Banners />
+        <div class="page">
+          <Outlet />
+        </div>
       </div>
-    </div>
+    </AccountContext.Provider>
   </StatusContext.Provider>
 )
 

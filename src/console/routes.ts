@@ -9,7 +9,10 @@ export const PAGES = [
   {
     name: 'rules',
     title: 'Rules',
-    paths: ['/rules/lists/:list', '/rules/lists', '/rules/new', '/rules/:id/edit', '/rules/:id', '/rules'],
+    paths: [
+      ...['/rules/lists/:list', '/rules/lists', '/rules/silences/:silence', '/rules/silences'],
+      ...['/rules/new', '/rules/:id/edit', '/rules/:id', '/rules'],
+    ],
   },
   { name: 'block', title: 'Block', paths: [thing('block')] },
   { name: 'tx', title: 'Transaction', paths: [thing('tx')] },

@@ -125,8 +125,33 @@ describe('pictures of the console', { skip }, () => {
       },
       ready: row,
     },
+    silences: {
+      path: async () => {
+        const silence = { from: '2029-01-01T00:00:00Z', to: '2030-01-01T00:00:00Z', reason: 'Planned upgrade' }
+        for (const matcher of [{ network: 'ethereum/other/mainnet' }, { fields: { address: DOLLAR } }])
+          await bench.server.ask('/alerting/silences/', { matcher, ...silence })
+        return '/rules/silences/1'
+      },
+      ready: row,
+    },
     rule: { path: ruleAt(id => `/rules/${id}`), ready: text('Alerts do not arrive'), hidden: '.chart' },
     'rule-editor': { path: ruleAt(id => `/rules/${id}/edit`), ready: text(/18 matches/) },
+    'rule-over-time': {
+      path: async () => {
+        const when = {
+          ...{ by: ['args.to'], within: { seconds: 600 } },
+          conditions: [
+            { aggregate: 'Sum', name: 'args.value.scaled', operator: 'Greater', value: '1000000' },
+            { aggregate: 'Count', operator: 'Greater', value: '3' },
+          ],
+        }
+        const { body } = await bench.server.ask<{ id: number }>('/alerting/rules', {
+          ...{ ...rule, startBlock: 1_000, config: { ...rule.config, when, notify: { resolved: true } } },
+        })
+        return `/rules/${body.id}/edit`
+      },
+      ready: text('In units of DUSD'),
+    },
     status: { path: '/status', ready: text('The server is ready') },
     deliveries: {
       path: ruleAt(() => '/status?view=deliveries'),

@@ -164,6 +164,14 @@ export const usePages = <Row, Next, P extends RowPage<Row, Next>>(
   return { ...first, rows, isWhole: next === null, moreError, askMore: () => void askMore() }
 }
 
+/** Rows of an answer that has all of them. */
+export const useRows = <T, Row>(path: string, rowsOf: (answer: T) => readonly Row[], everyMs?: number): Pages<Row> =>
+  usePages(
+    path,
+    async (_: undefined, signal) => ({ rows: rowsOf(await callApi<T>(path, { signal })), next: null }),
+    everyMs,
+  )
+
 /** An answer's hits as a page; fewer than `size` hits are the last page. */
 export const hitPage = (answer: SearchAnswer, size: number) => ({
   ...answer,

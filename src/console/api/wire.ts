@@ -5,6 +5,7 @@ import type {
   DeliveryAnswer,
   DestinationsAnswer,
   RuleAnswer,
+  SilenceAnswer,
   SimulationAnswer,
   TestPreviewAnswer,
   WatchListAnswer,
@@ -70,6 +71,10 @@ export type Simulation = Omit<SimulationAnswer, 'hits'> & { hits: SearchHit[] }
 export type PreviewedMessage = Omit<TestPreviewAnswer['messages'][number], 'body'> & { body?: JsonObject | null }
 export type PreviewAnswer = Omit<TestPreviewAnswer, 'messages'> & { messages: PreviewedMessage[] }
 
+export type Silence = SilenceAnswer
+export interface SilenceList {
+  silences: SilenceAnswer[]
+}
 export type WatchList = WatchListAnswer
 export interface WatchLists {
   lists: WatchListAnswer[]

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { type AskState, useGet } from '../api/ask.ts'
+import type { AskState } from '../api/ask.ts'
 import { ApiError, messageOf } from '../api/client.ts'
-import { type GrantedScope, type SignedInAccount, TOKEN_SCOPES } from '../api/wire.ts'
+import { useAccount } from '../api/status.ts'
+import { type GrantedScope, TOKEN_SCOPES } from '../api/wire.ts'
 import { Button } from './controls.tsx'
 import { visibleText } from './format.ts'
 import { ShellCommand, say } from './text.tsx'
@@ -16,7 +17,7 @@ export const Empty = ({ title, children }: { title: string; children?: Component
 
 /** Shows an error; `again` adds a retry button. That no server answers a read stands above each page. */
 export const Fault = ({ title, error, again }: { title?: string | undefined; error: unknown; again?: () => void }) =>
-  again && error instanceof ApiError && error.status === 0 ? null : (
+  again && isUnreachable(error) ? null : (
     <div class="fault" role="alert">
       {title !== undefined && <strong>{title}. </strong>}
       {visibleText(messageOf(error)).slice(0, MAX_FAULT_LENGTH)}
@@ -25,6 +26,8 @@ export const Fault = ({ title, error, again }: { title?: string | undefined; err
   )
 
 const MAX_FAULT_LENGTH = 2_000
+
+const isUnreachable = (error: unknown) => error instanceof ApiError && error.status === 0
 
 export const Busy = ({ label }: { label: string }) => (
   <p class="busy" role="status">
@@ -54,7 +57,9 @@ interface AwaitProps<T> {
 export const Await = <T,>({ asked: { data, error, again }, failed, busy, quiet, children }: AwaitProps<T>) => (
   <>
     {error !== undefined && !(quiet && data !== undefined) && <Fault title={failed} error={error} again={again} />}
-    {data === undefined && error === undefined && busy !== undefined && <Busy label={busy} />}
+    {data === undefined && busy !== undefined && (error === undefined || isUnreachable(error)) && (
+      <Busy label={error === undefined ? busy : 'Waiting for the server'} />
+    )}
     {data !== undefined && children?.(data)}
   </>
 )
@@ -69,12 +74,7 @@ export const NeedsScope = ({
   to: string
   children: ComponentChildren
 }) => (
-  <Await
-    asked={useGet<SignedInAccount>('account')}
-    failed="The account cannot be read"
-    busy="Reading what your token may do"
-    quiet
-  >
+  <Await asked={useAccount()} failed="The account cannot be read" busy="Reading what your token may do" quiet>
     {({ account, token: { scopes } }) =>
       scopes.includes(scope) ? (
         children

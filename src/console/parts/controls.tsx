@@ -1,10 +1,12 @@
 import type { ComponentChildren, FormHTMLAttributes } from 'preact'
-import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useKey } from '../browser/keys.ts'
+import { zone } from '../browser/preferences.ts'
 import { createStore, useStore } from '../browser/state.ts'
 import { dismiss, toasts } from './announce.ts'
 import { type Choice, Combobox } from './combobox.tsx'
 import { IconButton } from './menu.tsx'
+import { CLOCKS } from './text.tsx'
 
 interface ButtonProps {
   label: ComponentChildren
@@ -148,6 +150,37 @@ export const TextField = ({
     }
   </Field>
 )
+
+interface TimeFieldProps extends FieldProps {
+  /** Epoch milliseconds; undefined if empty. */
+  value: number | undefined
+  onInput(value: number | undefined): void
+}
+
+/** A time in the chosen zone. */
+export const DateTimeField = ({ label, value, onInput, ...rest }: TimeFieldProps) => {
+  const shown = useStore(zone)
+  const [typed, setTyped] = useState('')
+  const read = (text: string) => (text === '' ? undefined : Date.parse(shown === 'UTC' ? `${text}Z` : text))
+  const given = value === undefined ? '' : CLOCKS[shown].format(value).replace(' ', 'T')
+  return (
+    <Field {...rest} label={`${label}, ${shown}`}>
+      {control => (
+        <input
+          {...control}
+          type="datetime-local"
+          step="1"
+          // A year that is being typed has fewer digits.
+          value={read(typed) === value ? typed : given}
+          onInput={event => {
+            setTyped(event.currentTarget.value)
+            onInput(read(event.currentTarget.value))
+          }}
+        />
+      )}
+    </Field>
+  )
+}
 
 interface FileProps {
   label: string

@@ -12,6 +12,8 @@ export interface Column<Row> {
   align?: 'right' | undefined
   /** Whether it is on the first line of a card, which a row is on a phone. */
   isMain?: boolean
+  /** Width where there is little room, with two lines for it. */
+  wraps?: string
   /** Sort state and action of sortable columns. */
   sort?: { order: 'asc' | 'desc' | undefined; toggle(): void }
   cell(row: Row): ComponentChildren
@@ -30,12 +32,13 @@ interface TableProps<Row> {
   onEnd?(): void
 }
 
-const [ROW, CARD] = [36, 64]
+const [ROW, TALL, CARD] = [36, 52, 64]
 const SORTED = { asc: 'ascending', desc: 'descending' } as const
 const BEYOND = 12
 /** Columns on the second line of a card. */
 const MOST_ON_CARD = 4
 const phone = matchMedia('(max-width: 640px)')
+const narrow = matchMedia('(max-width: 1199px)')
 
 const useMedia = (media: MediaQueryList): boolean => {
   const [matches, setMatches] = useState(media.matches)
@@ -55,7 +58,8 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
   const [at, setAt] = useState(-1)
   const count = rows.length
   const hasCards = useMedia(phone) && columns.some(({ isMain }) => isMain)
-  const height = hasCards ? CARD : ROW
+  const isTall = useMedia(narrow) && !hasCards && columns.some(({ wraps }) => wraps)
+  const height = hasCards ? CARD : isTall ? TALL : ROW
 
   const look = () => {
     const { scrollTop, clientHeight } = box.current!
@@ -108,13 +112,13 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
 
   const others = columns.filter(({ isMain }) => !isMain)
   const cells = hasCards ? columns.filter(it => it.isMain || others.indexOf(it) < MOST_ON_CARD) : columns
-  const template = columns.map(({ width = 'minmax(8ch, 1fr)' }) => width).join(' ')
+  const template = columns.map(({ width = 'minmax(8ch, 1fr)', wraps = width }) => (isTall ? wraps : width)).join(' ')
   const shown = rows.slice(sight.from, sight.to)
   const rowId = (i: number) => `${label}-${i}`.replaceAll(/\W/g, '-')
   return (
     <div
       ref={box}
-      class={hasCards ? 'table cards' : 'table'}
+      class={`table ${hasCards ? 'cards' : isTall ? 'tall' : ''}`}
       role="grid"
       tabIndex={0}
       aria-label={label}
@@ -159,9 +163,9 @@ export const VirtualTable = <Row,>({ label, columns, rows, keyOf, open, onOpen, 
               }}
               onKeyDown={event => event.key === 'Enter' && event.target === event.currentTarget && onOpen?.(row)}
             >
-              {cells.map(({ title, align, isMain, cell }) => (
+              {cells.map(({ title, align, isMain, wraps, cell }) => (
                 <div key={title} role="gridcell" class={`${align ?? ''} ${isMain ? 'first' : ''}`}>
-                  {cell(row)}
+                  {wraps && isTall ? <div class="two-lines">{cell(row)}</div> : cell(row)}
                 </div>
               ))}
             </div>

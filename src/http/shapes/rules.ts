@@ -209,9 +209,23 @@ const attemptShape = strict({
 })
 const wholeDelivery = strict({ ...deliveryEntries, attempts: arrayOf(attemptShape) })
 
+const windowValue = strict({
+  ...{ aggregate: choiceOf(AGGREGATES), name: may(str) },
+  value: described('Null if there were no values.', orNull(str)),
+})
+const alertWindow = extensible({
+  key: described('Values of `by`.', mapOf(orNull(str))),
+  window: strict({ fromBlock: int, toBlock: int, blocks: may(int), seconds: may(int) }),
+  conditions: described('What they computed when the alert opened.', arrayOf(windowValue)),
+  matches: int,
+  entities: described('Ids of the first matches.', arrayOf(str)),
+  ended: may(described('Where they held no longer.', strict({ block: int, conditions: arrayOf(windowValue) }))),
+})
+
 const alert = extensible({
   ...{ id: str, network: may(described('Of a rule of several networks.', str)), state: alertState },
   ...{ block: int, blockHash: str, confirmations: unionOf([int, choiceOf(['safe', 'finalized'])]), entity },
+  when: may(described('Of a rule with `when`.', alertWindow)),
   ...{ receivedAt: timestamp, changedAt: timestamp, deliveries: arrayOf(wholeDelivery) },
 })
 

@@ -16,12 +16,24 @@ const addressOf = (value: Json | undefined) =>
 
 /** Computed columns, which every kind of hit has. */
 const WORKED_OUT: Record<string, Column<SearchHit>> = {
-  '@time': { title: 'Time', width: '18ch', cell: ({ _source }) => timeOf(valueAt(_source, 'timestamp')) },
+  '@time': {
+    title: 'Time',
+    width: '18ch',
+    wraps: '10ch',
+    cell: ({ _source }) => timeOf(valueAt(_source, 'timestamp')),
+  },
   '@kind': { title: 'Kind', width: '8ch', cell: ({ _type }) => _type },
-  '@what': { title: 'What', width: 'minmax(24ch, 3fr)', isMain: true, cell: hit => whatOf(hit) },
+  '@what': {
+    title: 'What',
+    width: 'minmax(24ch, 3fr)',
+    isMain: true,
+    wraps: 'minmax(24ch, 1fr)',
+    cell: hit => whatOf(hit),
+  },
   '@amount': {
     title: 'Amount',
     width: 'minmax(14ch, 18ch)',
+    wraps: '13ch',
     align: 'right',
     isMain: true,
     cell: hit => hitAmount(hit),

@@ -1,11 +1,9 @@
 import { useState } from 'preact/hooks'
-import { zone } from '../../browser/preferences.ts'
 import { setQuery } from '../../browser/router.tsx'
-import { useStore } from '../../browser/state.ts'
-import { Dialog, Field, Form } from '../../parts/controls.tsx'
+import { DateTimeField, Dialog, Form } from '../../parts/controls.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Menu } from '../../parts/menu.tsx'
-import { CLOCKS, Time } from '../../parts/text.tsx'
+import { Time } from '../../parts/text.tsx'
 import { isCut, millis, type Search } from './state.ts'
 
 /** By seconds before the newest block. */
@@ -55,38 +53,24 @@ export const RangeMenu = ({ search }: { search: Search }) => {
 }
 
 const CustomRange = ({ search, onClose }: { search: Search; onClose(): void }) => {
-  const shownZone = useStore(zone)
-  const clockAt = (text: string) => {
-    const time = millis(text)
-    return time === undefined ? '' : CLOCKS[shownZone].format(time).replace(' ', 'T')
-  }
-  const timeOf = (text: string) => (text === '' ? '' : String(Date.parse(shownZone === 'UTC' ? `${text}Z` : text)))
-  const [from, setFrom] = useState(clockAt(search.from))
-  const [to, setTo] = useState(clockAt(search.to))
-  const isWrong = from !== '' && to !== '' && from >= to
+  const [from, setFrom] = useState(millis(search.from))
+  const [to, setTo] = useState(millis(search.to))
+  const isWrong = from !== undefined && to !== undefined && from >= to
   const submit = () => {
     if (isWrong) return
-    setQuery({ range: '', from: timeOf(from), to: timeOf(to) })
+    setQuery({ range: '', from: String(from ?? ''), to: String(to ?? '') })
     onClose()
   }
-  const field = (label: string, value: string, set: (text: string) => void, error?: string) => (
-    <Field label={`${label}, ${shownZone}`} error={error}>
-      {control => (
-        <input
-          {...control}
-          type="datetime-local"
-          step="1"
-          value={value}
-          onInput={event => set(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  )
   return (
     <Dialog title="Time range" onClose={onClose}>
       <Form onSubmit={submit}>
-        {field('From', from, setFrom)}
-        {field('To', to, setTo, isWrong ? 'This is not after the beginning.' : undefined)}
+        <DateTimeField label="From" value={from} onInput={setFrom} />
+        <DateTimeField
+          label="To"
+          value={to}
+          error={isWrong ? 'This is not after the beginning.' : undefined}
+          onInput={setTo}
+        />
         <button type="submit" class="main">
           Apply
         </button>

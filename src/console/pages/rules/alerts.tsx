@@ -1,20 +1,27 @@
 import { useEvery, useGet, usePages } from '../../api/ask.ts'
+import { type Json, valueAt } from '../../api/json.ts'
 import type { Alert, ListedAlertState, Rule, Status } from '../../api/wire.ts'
 import { Link } from '../../browser/router.tsx'
 import { Empty } from '../../parts/answer.tsx'
 import { Aside } from '../../parts/controls.tsx'
 import { type Column, PagedList } from '../../parts/table.tsx'
-import { Hash, say, Text, Time } from '../../parts/text.tsx'
+import { Facts, Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
 import { getAlerts } from './api.ts'
 import { closeRow, DeliveryView, REFRESH_MS, toneOf, useChosen } from './deliveries.tsx'
-import { ruleNetwork } from './model.ts'
+import { isWholeAddress, ruleNetwork, targetKind, targetOf } from './model.ts'
+import { SaidAddress } from './sentence.tsx'
+import { fieldWords, spanWords, stateWords, valuesWords } from './window-words.ts'
 
 const ALERT_STATES = ['', 'pending', 'confirmed', 'resolved', 'retracted', 'withdrawn'].map(value => ({
   ...{ value, label: value || 'All states' },
 }))
+const EPISODE_STATES = ALERT_STATES.map(({ value, label }) => ({
+  ...{ value, label: value === 'confirmed' ? 'open' : value === 'resolved' ? 'ended' : label },
+}))
 
 export const Alerts = ({ rule }: { rule: Rule }) => {
-  const { state, choice, open, ...rest } = useChosen(ALERT_STATES)
+  const isOfWindows = valueAt(rule, 'config.when') !== undefined
+  const { state, choice, open, ...rest } = useChosen(isOfWindows ? EPISODE_STATES : ALERT_STATES)
   const ask = async (before: string | undefined, signal: AbortSignal) => {
     const { alerts, next } = await getAlerts(rule.id, { state, before }, signal)
     return { rows: alerts, next }
@@ -23,27 +30,94 @@ export const Alerts = ({ rule }: { rule: Rule }) => {
   const opened = pages.rows.find(({ id }) => id === open)
   const empty = (
     <Empty title={state === '' ? 'The rule has found nothing yet' : 'No alert is in this state'}>
-      <p>A rule looks at the blocks that come. Give it an earlier start block to look back into stored blocks.</p>
+      <p>
+        A rule looks at the blocks that come.
+        {!isOfWindows &&
+          targetKind(targetOf(rule)) !== undefined &&
+          ' Give it an earlier start block to look back into stored blocks.'}
+      </p>
     </Empty>
   )
   return (
     <>
       <p>{choice}</p>
-      <PagedList {...{ pages, open, empty, ...rest }} label="Alerts" what="the alerts" columns={ALERTS}>
-        {opened && <OpenAlert alert={opened} rule={rule} again={pages.again} />}
-      </PagedList>
+      <NetworkContext.Provider value={ruleNetwork(rule)}>
+        <PagedList
+          {...{ pages, open, empty, ...rest }}
+          label="Alerts"
+          what="the alerts"
+          columns={isOfWindows ? EPISODES : ALERTS}
+        >
+          {opened && <OpenAlert alert={opened} rule={rule} again={pages.again} />}
+        </PagedList>
+      </NetworkContext.Provider>
     </>
   )
 }
 
+const STATE_COLUMN: Column<Alert> = {
+  ...{ title: 'State', width: '11ch', isMain: true },
+  cell: it => <span class={toneOf(it.state)}>{stateWords(it)}</span>,
+}
+const DELIVERIES_COLUMN: Column<Alert> = {
+  ...{ title: 'Deliveries', width: 'minmax(12ch, 1fr)' },
+  cell: it => deliverySummary(it),
+}
+const BLOCK_COLUMN: Column<Alert> = {
+  ...{ title: 'Block', width: '10ch', align: 'right' },
+  cell: ({ block }) => block.toLocaleString(),
+}
+
 const ALERTS: readonly Column<Alert>[] = [
-  { title: 'State', width: '11ch', isMain: true, cell: ({ state }) => <span class={toneOf(state)}>{state}</span> },
+  STATE_COLUMN,
   { title: 'Received', width: '21ch', isMain: true, cell: it => <Time value={it.receivedAt} brief /> },
-  { title: 'Deliveries', width: 'minmax(12ch, 1fr)', cell: it => deliverySummary(it) },
-  { title: 'Block', width: '10ch', align: 'right', cell: ({ block }) => block.toLocaleString() },
+  DELIVERIES_COLUMN,
+  BLOCK_COLUMN,
   { title: 'Found', width: '20ch', cell: ({ entity }) => <Hash value={entity._id} brief /> },
   { title: 'Changed', width: '21ch', cell: it => <Time value={it.changedAt} brief /> },
 ]
+
+/** Of windows, which open and end. */
+const EPISODES: readonly Column<Alert>[] = [
+  STATE_COLUMN,
+  { title: 'For', width: 'minmax(14ch, 1fr)', isMain: true, cell: it => <EpisodeKey of={it} /> },
+  {
+    ...{ title: 'Values', width: 'minmax(18ch, 2fr)' },
+    cell: ({ when }) => when && <Text value={valuesWords(when.conditions)} brief />,
+  },
+  { title: 'Opened', width: '21ch', cell: it => <Time value={it.receivedAt} brief /> },
+  { title: 'Ended', width: '21ch', cell: it => episodeEnd(it) },
+  DELIVERIES_COLUMN,
+  BLOCK_COLUMN,
+]
+
+const episodeEnd = ({ state, when, changedAt }: Alert) => {
+  if (state === 'resolved') return <Time value={changedAt} brief />
+  return when?.ended && `in block ${when.ended.block.toLocaleString()}`
+}
+
+/** The values for which it opened. */
+const EpisodeKey = ({ of: { when } }: { of: Alert }) => {
+  const values = Object.entries(when?.key ?? {})
+  if (values.length === 0) return <span class="dim">all matches</span>
+  return (
+    <>
+      {values.map(([name, value], i) => (
+        <span key={name}>
+          {i > 0 && ', '}
+          {values.length > 1 && `${fieldWords(name)} `}
+          {value === null ? (
+            'none'
+          ) : isWholeAddress(value) ? (
+            <SaidAddress address={value} />
+          ) : (
+            <Text value={value} most={80} brief />
+          )}
+        </span>
+      ))}
+    </>
+  )
+}
 
 const deliverySummary = ({ deliveries }: Alert) => {
   const counts = new Map<string, number>()
@@ -60,13 +134,20 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
   const { _type, _id } = alert.entity
   const network = alert.network ?? ruleNetwork(rule)
   const where = new URLSearchParams({ network, kinds: _type, open: `${_type} ${_id}` })
-  const title = say`${_type} ${<Hash value={_id} network={network} kind={_type === 'tx' ? 'tx' : undefined} />}`
+  // A reading is no document of the store.
+  const isReading = _type === 'state'
+  const title = isReading
+    ? 'Reading'
+    : say`${_type} ${<Hash value={_id} network={network} kind={_type === 'tx' ? 'tx' : undefined} />}`
   return (
     <Aside what="alert" title={title} onClose={closeRow}>
       <Life alert={alert} network={network} />
-      <p>
-        <Link to={`/explore?${where}`}>Show the document in Explore</Link>
-      </p>
+      {alert.when && <EpisodeFacts alert={alert} when={alert.when} />}
+      {!isReading && (
+        <p>
+          <Link to={`/explore?${where}`}>Show the {alert.when ? 'last match' : 'document'} in Explore</Link>
+        </p>
+      )}
       <p class="dim">{say`Alert ${<Text value={alert.id} />}`}</p>
       <h3>Deliveries</h3>
       {alert.deliveries.length === 0 && <p>No deliveries yet.</p>}
@@ -77,9 +158,27 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
   )
 }
 
+const EpisodeFacts = ({
+  alert,
+  when: { window, matches, conditions, ended },
+}: {
+  alert: Alert
+  when: Alert['when'] & {}
+}) => (
+  <Facts
+    of={{
+      For: <EpisodeKey of={alert} />,
+      'When it opened': <Text value={valuesWords(conditions)} />,
+      'When it ended': ended && <Text value={valuesWords(ended.conditions)} />,
+      Matches: matches.toLocaleString(),
+      Window: `${spanWords(window as unknown as Json)}, blocks ${window.fromBlock.toLocaleString()} to ${window.toBlock.toLocaleString()}`,
+    }}
+  />
+)
+
 /** The states of an alert. */
 const Life = ({ alert, network }: { alert: Alert; network: string }) => {
-  const { state, block, confirmations, receivedAt, changedAt } = alert
+  const { state, block, confirmations, receivedAt, changedAt, when } = alert
   const status = useGet<Status>(state === 'pending' ? 'status' : undefined)
   useEvery(REFRESH_MS, status.again)
   const head = status.data?.networks.find(it => it.network === network)?.lastBlock?.number
@@ -94,6 +193,8 @@ const Life = ({ alert, network }: { alert: Alert; network: string }) => {
           {ENDS[state]}
         </li>
       )}
+      {when?.ended && <li>{`Its conditions held until block ${when.ended.block.toLocaleString()}.`}</li>}
+      {stateWords(alert) === 'open' && <li>Open: its conditions still hold.</li>}
     </ol>
   )
 }

@@ -104,7 +104,7 @@ export interface Attribute {
   /** Mapping type such as `long`; undefined for encoded integers. */
   type?: string
   meaning: string
-  /** Field for counting values, if another than the name. */
+  /** Field for counting values; empty if they are not stored. */
   field: string
 }
 
@@ -154,7 +154,7 @@ export const suggestValues = async (
   signal: AbortSignal,
 ): Promise<Choice[]> => {
   if (typeof of === 'string') return suggestAddresses(network, of, signal)
-  if (of?.type === undefined || !COUNTED.includes(of.type)) return []
+  if (of?.type === undefined || of.field === '' || !COUNTED.includes(of.type)) return []
   const body = { size: 0, timeout: '2s', aggs: { values: { terms: { field: of.field, size: 20 } } } }
   const answer = await searchDocuments(network, [kind], body, signal)
   return listAt(answer.aggregations, 'values.buckets').map(bucket => ({

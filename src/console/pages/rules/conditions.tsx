@@ -1,76 +1,37 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useAsk, useGet, useSettled } from '../../api/ask.ts'
-import { type Json, type JsonObject, listAt, stringifyJson, textAt } from '../../api/json.ts'
-import type { Kind, WatchLists } from '../../api/wire.ts'
+import { useAsk, useGet } from '../../api/ask.ts'
+import { type Json, type JsonObject, listAt, textAt } from '../../api/json.ts'
+import type { WatchLists } from '../../api/wire.ts'
 import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'
 import { IconButton } from '../../parts/menu.tsx'
 import { useKnown } from '../../parts/names.ts'
-import { NetworkContext } from '../../parts/text.tsx'
-import {
-  type Attribute,
-  attributeOperators,
-  type DeclaredArgument,
-  getArguments,
-  getAttributes,
-  suggestValues,
-} from './api.ts'
+import { attributeOperators, suggestValues } from './api.ts'
 import {
   hasLogic,
   listNamed,
   offersFor,
-  plainName,
   type RuleLine,
-  roleOf,
   takesList,
   toRuleLines,
   toTargetMap,
   withOperator,
 } from './condition-rows.ts'
-import {
-  EMPTY_CONDITION,
-  type FaultAt,
-  hasArguments,
-  isWholeAddress,
-  OPERATOR_PHRASES,
-  putConfig,
-  ruleNetwork,
-  targetKind,
-  targetOf,
-  withMember,
-} from './model.ts'
+import { asArgument, fieldChoices, fieldText, type KnownFields, namesOfTyped } from './known-fields.ts'
+import { EMPTY_CONDITION, type FaultAt, isWholeAddress, OPERATOR_PHRASES, withConfig, withMember } from './model.ts'
 
-interface ConditionsProps {
+export interface ConditionsProps {
   draft: JsonObject
+  known: KnownFields
   faultAt: FaultAt
   onChange(draft: JsonObject): void
 }
 
-/** Fields of the chosen kind, and arguments of the chosen event or method. */
-interface KnownFields {
-  attributes: readonly Attribute[]
-  arguments: readonly DeclaredArgument[]
-}
-
 /** The conditions, one in each line. */
-export const Conditions = ({ draft, faultAt, onChange }: ConditionsProps) => {
+export const Conditions = ({ draft, known, faultAt, onChange }: ConditionsProps) => {
   const box = useRef<HTMLDivElement>(null)
-  const network = ruleNetwork(draft)
-  const kind = targetKind(targetOf(draft)) ?? 'tx'
   const conditions = listAt(draft, 'config.targetMap')
-  // Answers for another kind stay until the next ones come.
-  const attributes = useAsk(`attributes ${network} ${kind}`, signal =>
-    getAttributes(network, kind, signal).then(list => ({ kind, list })),
-  )
-  const plain = conditions.filter(it => listAt(it, 'operatorParameters').length === 0)
-  const settled = useSettled(stringifyJson(plain), 400)
-  const key = hasArguments(targetOf(draft)) ? `arguments ${network} ${kind} ${settled}` : undefined
-  const declared = useAsk(key, signal => getArguments(network, kind, plain, signal).then(list => ({ kind, list })))
-  const known = {
-    attributes: attributes.data?.kind === kind ? attributes.data.list : [],
-    arguments: declared.data?.kind === kind ? declared.data.list : [],
-  }
   const rows = toRuleLines(conditions)
-  const set = (next: readonly RuleLine[]) => onChange(putConfig(draft, 'targetMap', toTargetMap(next)))
+  const set = (next: readonly RuleLine[]) => onChange(withConfig(draft, 'targetMap', toTargetMap(next)))
 
   // A name may be typed before it is known to be an argument's.
   const resolved = known.attributes.length > 0 ? rows.map(row => asArgument(row, known)) : rows
@@ -79,66 +40,50 @@ export const Conditions = ({ draft, faultAt, onChange }: ConditionsProps) => {
   })
   const names = [...known.attributes, ...known.arguments].map(({ name }) => name)
   const add = (condition: JsonObject) => () => {
-    onChange(putConfig(draft, 'targetMap', [...conditions, condition]))
+    onChange(withConfig(draft, 'targetMap', [...conditions, condition]))
     // Its suggestions listen a moment after it is drawn.
     setTimeout(() => {
       const inputs = box.current?.querySelectorAll<HTMLElement>('.condition:last-of-type :is(input, textarea)')
       inputs?.item(condition.name === '' ? 0 : 1)?.focus()
     }, 100)
   }
-  const contract = rows.find(row => roleOf(row) === (kind === 'event' ? 'contract' : 'receiver'))?.rest.value
   const fault = faultAt('config.targetMap')
   return (
-    <NetworkContext.Provider value={network}>
-      <section aria-label="Conditions">
-        <h2>Conditions, which must all hold</h2>
-        {fault !== undefined && <p class="fault">{fault}</p>}
-        <div class="conditions" ref={box}>
-          {rows.map((row, i) => (
-            <ConditionLine
-              key={i}
-              {...{ row, known, kind, network, faultAt }}
-              label={`condition ${i + 1}`}
-              contract={typeof contract === 'string' && isWholeAddress(contract) ? contract : ''}
-              onChange={next => set(rows.with(i, { ...row, ...next }))}
-              onRemove={() => set(rows.toSpliced(i, 1))}
-            />
-          ))}
-        </div>
-        <p class="line">
-          {offersFor(names, rows).map(({ label, ...condition }) => (
-            <Button key={label} label={`+ ${label}`} onClick={add({ ...condition, value: '' })} />
-          ))}
-          <Button label="+ Another condition" onClick={add(EMPTY_CONDITION)} />
-        </p>
-      </section>
-    </NetworkContext.Provider>
+    <section aria-label="Conditions">
+      <h2>Conditions, which must all hold</h2>
+      {fault !== undefined && <p class="fault">{fault}</p>}
+      <div class="conditions" ref={box}>
+        {rows.map((row, i) => (
+          <ConditionLine
+            key={i}
+            {...{ row, known, faultAt }}
+            label={`condition ${i + 1}`}
+            onChange={next => set(rows.with(i, { ...row, ...next }))}
+            onRemove={() => set(rows.toSpliced(i, 1))}
+          />
+        ))}
+      </div>
+      <p class="line">
+        {offersFor(known.kind === undefined ? [] : names, rows).map(({ label, ...condition }) => (
+          <Button key={label} label={`+ ${label}`} onClick={add({ ...condition, value: '' })} />
+        ))}
+        <Button label="+ Another condition" onClick={add(EMPTY_CONDITION)} />
+      </p>
+    </section>
   )
-}
-
-/** Integers of tokens are compared in units, as people write them. */
-const asArgument = (row: RuleLine, known: KnownFields): RuleLine => {
-  const [name] = row.names
-  const argument = row.names.length === 1 ? known.arguments.find(it => it.name === name) : undefined
-  if (!argument || known.attributes.some(it => it.name === name)) return row
-  const units = argument.isScaled ? { useScaledValue: true } : {}
-  return { ...row, names: ['args', argument.name], rest: { ...row.rest, ...units } }
 }
 
 interface ConditionProps {
   label: string
   row: RuleLine
   known: KnownFields
-  kind: Kind
-  network: string
-  /** The token whose units count, if there is one. */
-  contract: string
   faultAt: FaultAt
   onChange(row: Pick<RuleLine, 'names' | 'rest'>): void
   onRemove(): void
 }
 
-const ConditionLine = ({ label, row, known, kind, network, contract, faultAt, onChange, onRemove }: ConditionProps) => {
+const ConditionLine = ({ label, row, known, faultAt, onChange, onRemove }: ConditionProps) => {
+  const { network, kind } = known
   const { names, rest, path, odd } = row
   const [focused, setFocused] = useState(false)
   const isArgument = names[0] === 'args' && names.length > 1
@@ -149,9 +94,9 @@ const ConditionLine = ({ label, row, known, kind, network, contract, faultAt, on
     argument?.type === 'address' || /(^|\.)(address|from|to|creator|miner|author)$/i.test(names.at(-1) ?? '')
   const sought = takesAddress ? soughtName(text) : ''
   const key = focused ? `values ${network} ${kind} ${names} ${takesAddress} ${sought}` : undefined
-  const values = useAsk(key, signal => suggestValues(network, kind, takesAddress ? sought : attribute, signal))
+  const values = useAsk(key, signal => suggestValues(network, kind ?? 'tx', takesAddress ? sought : attribute, signal))
   const address = useKnown(isWholeAddress(text) ? text : '')
-  const token = useKnown(contract)
+  const token = useKnown(known.contract)
   const operator = textAt(rest, 'operator') ?? ''
   if (odd !== undefined) return <Odd label={label} logic={hasLogic([odd])} onRemove={onRemove} />
   const error = faultAt(`${path}.value`, { inside: true })
@@ -237,27 +182,6 @@ export const Odd = ({ label, logic = false, onRemove }: { label: string; logic?:
 
 /** What is complete needs no suggestion. */
 const soughtName = (text: string) => (isWholeAddress(text) ? '' : text.trim())
-
-/** An argument by its name alone, unless a field has the same name. */
-const fieldText = (names: readonly string[], known: KnownFields): string => {
-  const plain = plainName(names)
-  const isOwn = names.length > 1 && known.arguments.some(({ name }) => name === names[1])
-  return isOwn && !known.attributes.some(({ name }) => name === plain) ? plain : names.join('.')
-}
-
-const namesOfTyped = (typed: string, known: KnownFields): string[] => {
-  if (!typed.startsWith('args.')) return [typed]
-  const inner = typed.slice('args.'.length)
-  return ['args', ...(known.arguments.some(({ name }) => name === inner) ? [inner] : inner.split('.'))]
-}
-
-const fieldChoices = ({ attributes, arguments: all }: KnownFields) => {
-  const taken = new Set(attributes.map(({ name }) => name))
-  return [
-    ...all.map(({ name, type }) => ({ value: taken.has(name) ? `args.${name}` : name, kind: `argument, ${type}` })),
-    ...attributes.filter(({ name }) => name !== 'args').map(({ name, meaning }) => ({ value: name, kind: meaning })),
-  ]
-}
 
 const operatorOptions = (current: string, type: string | undefined) => {
   const fitting = attributeOperators(type, Object.keys(OPERATOR_PHRASES))

@@ -13,7 +13,7 @@ import { Tabs } from '../../parts/menu.tsx'
 import { Facts, PageHead, say, Text } from '../../parts/text.tsx'
 import { createRule, faultsOf, getRule, isConflict, replaceRule, type Tagged } from './api.ts'
 import { RuleForm } from './form.tsx'
-import { faultAt, mergedOf, OFFERS, ownOf, type RuleFault, ruleDifferences } from './model.ts'
+import { faultAt, mergedOf, OFFERS, ownOf, type RuleFault, ruleDifferences, targetOf } from './model.ts'
 import { FaultList, Preview, TestPreview, usePreview } from './preview.tsx'
 import { ruleFrom } from './rule-from-search.ts'
 import { RuleSentence } from './sentence.tsx'
@@ -270,7 +270,7 @@ const RuleEditor = ({ draft, action, save, onCancel }: EditorProps) => {
       </Form>
       <aside class="preview" aria-label="Preview">
         <Preview preview={preview} draft={draft.rule} />
-        <TestPreview rule={draft.rule} disabled={isBroken} />
+        {targetOf(draft.rule) !== 'State' && <TestPreview rule={draft.rule} disabled={isBroken} />}
       </aside>
     </div>
   )

@@ -17,9 +17,10 @@ import { Busy, Fault } from '../../parts/answer.tsx'
 import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
 import { visibleText } from '../../parts/format.ts'
 import { IconButton } from '../../parts/menu.tsx'
-import { Text } from '../../parts/text.tsx'
+import { NetworkContext, say, Text } from '../../parts/text.tsx'
 import { isComplete, toRuleLines } from './condition-rows.ts'
 import { Conditions, LinesField, Odd } from './conditions.tsx'
+import { useKnownFields } from './known-fields.ts'
 import {
   emptyAction,
   type FaultAt,
@@ -28,7 +29,6 @@ import {
   MOST_LEVELS,
   membersFor,
   payloadOf,
-  putConfig,
   RECEIVER_TYPES,
   receiverParameters,
   ruleNetwork,
@@ -39,8 +39,11 @@ import {
   type Way,
   wayKey,
   waysOf,
+  withConfig,
   withMember,
 } from './model.ts'
+import { FIRST_READ, firstOfReading, ReadingForm } from './reading.tsx'
+import { Notify, untouchedOf, Windows, withoutWindows } from './windows.tsx'
 
 interface FormProps {
   draft: JsonObject
@@ -61,11 +64,20 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
     const [technology = '', blockchain = '', name = ''] = next.split('/')
     onChange({ ...draft, technology, blockchain, network: name })
   }
+  const isOfState = target === 'State'
   const setTarget = (type: string) => {
-    const isBegun = toRuleLines(listAt(draft, 'config.targetMap')).some(isComplete)
-    const next = putConfig(draft, 'targetType', type)
-    onChange(isBegun ? next : putConfig(next, 'targetMap', [firstCondition(type)]))
+    const next = withConfig(draft, 'targetType', type)
+    if (type === 'State') {
+      const reads = withConfig(withoutWindows(next), 'read', FIRST_READ)
+      return onChange(withConfig(reads, 'targetMap', [firstOfReading(false)]))
+    }
+    const isBegun = !isOfState && toRuleLines(listAt(draft, 'config.targetMap')).some(isComplete)
+    const kept = isOfState ? withConfig(next, 'read', undefined) : next
+    onChange(isBegun ? kept : withConfig(kept, 'targetMap', [firstCondition(type)]))
   }
+  const known = useKnownFields(draft)
+  const shared = { draft, known, faultAt, onChange }
+  const untouched = untouchedOf(draft)
   const text = (name: string, label: string, empty?: '') => (
     <TextField
       label={label}
@@ -82,7 +94,13 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
     />
   )
   return (
-    <>
+    <NetworkContext.Provider value={network}>
+      {untouched.length > 0 && (
+        <p class="notice">
+          The form has no place for {say`${<Text value={untouched.join(', ')} most={200} brief />}`}. It keeps{' '}
+          {untouched.length === 1 ? 'it' : 'them'} as written: change {untouched.length === 1 ? 'it' : 'them'} as JSON.
+        </p>
+      )}
       {text('name', 'Name', '')}
       <div class="pair">
         <SelectField
@@ -100,7 +118,9 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
           onChange={setTarget}
         />
       </div>
-      <Conditions {...{ draft, faultAt, onChange }} />
+      {isOfState && <ReadingForm {...{ draft, faultAt, onChange }} />}
+      <Conditions {...shared} />
+      {!isOfState && <Windows {...shared} />}
       <Receivers {...{ draft, example, faultAt, onChange }} />
       <section aria-label="When it notifies">
         <h2>When it notifies</h2>
@@ -113,9 +133,10 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
           checked={(draft.notifyPending ?? draft.sendPendingAlerts) === true}
           onChange={checked => onChange(withPending(draft, checked))}
         />
+        <Notify {...shared} />
         {text('description', 'Description')}
       </section>
-    </>
+    </NetworkContext.Provider>
   )
 }
 
@@ -137,7 +158,7 @@ const networkOptions = (networks: readonly string[], current: string) =>
 /** Receivers and payloads. */
 const Receivers = ({ draft, example, faultAt, onChange }: FormProps) => {
   const actions = listAt(draft, 'config.alerts')
-  const set = (next: Json[]) => onChange(putConfig(draft, 'alerts', next))
+  const set = (next: Json[]) => onChange(withConfig(draft, 'alerts', next))
   const fault = faultAt('config.alerts')
   return (
     <section aria-label="Receivers">

@@ -10,7 +10,7 @@ import { Tabs } from '../../parts/menu.tsx'
 import { type Column, PagedList } from '../../parts/table.tsx'
 import { PageHead, say, Text, Time } from '../../parts/text.tsx'
 import { getSeries, listRulePage } from './api.ts'
-import { DEMO_NETWORK, OFFERS, ruleNetwork } from './model.ts'
+import { DEMO_NETWORK, nameOfRule, OFFERS, ruleNetwork } from './model.ts'
 
 const LIST_REFRESH_MS = 10_000
 /** Rules per request for counts: their ids are in the address. */
@@ -67,22 +67,44 @@ export const RuleList = () => {
 }
 
 interface RulesPageProps {
-  current: '/rules' | '/rules/lists'
+  current: '/rules' | '/rules/lists' | '/rules/silences'
   actions: ComponentChildren
   children: ComponentChildren
 }
 
-/** Rules or watch lists, with the way to the other ones. */
+/** Rules, or what they use, with the way to the others. */
 export const RulesPage = ({ current, actions, children }: RulesPageProps) => {
   const show = () => children
   const tabs = [
     { name: '/rules', title: 'Rules', show },
     { name: '/rules/lists', title: 'Watch lists', show },
+    { name: '/rules/silences', title: 'Silences', show },
   ]
   return (
     <>
       <PageHead title="Rules">{actions}</PageHead>
       <Tabs label="Rules and what they use" tabs={tabs} current={current} onChange={to => navigate(to)} />
+    </>
+  )
+}
+
+const NAMED_RULES = 3
+
+/** Links to the first of some rules, and how many more there are. */
+export const RuleLinks = ({ of, none }: { of: readonly Pick<Rule, 'id' | 'name'>[]; none: string }) => {
+  if (of.length === 0) return <span class="dim">{none}</span>
+  const more = of.length - NAMED_RULES
+  return (
+    <>
+      {of.slice(0, NAMED_RULES).map(({ id, name }, i) => (
+        <span key={id}>
+          {i > 0 && ', '}
+          <Link to={`/rules/${id}`}>
+            <Text value={nameOfRule({ id, name })} most={40} brief />
+          </Link>
+        </span>
+      ))}
+      {more > 0 && ` and ${more} more`}
     </>
   )
 }
@@ -98,7 +120,7 @@ const ruleColumns = (counts: ReadonlyMap<number, SeriesOfRule>): readonly Column
     width: 'minmax(16ch, 2fr)',
     cell: ({ id, name }) => (
       <Link to={`/rules/${id}`}>
-        <Text value={name.trim() === '' ? `Rule ${id}` : name} most={80} brief />
+        <Text value={nameOfRule({ id, name })} most={80} brief />
       </Link>
     ),
   },

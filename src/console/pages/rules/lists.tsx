@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks'
-import { useEvery, useGet, usePages, useSettled } from '../../api/ask.ts'
+import { usePages, useRows, useSettled } from '../../api/ask.ts'
 import { callApi, messageOf } from '../../api/client.ts'
 import type { WatchList, WatchListChange, WatchLists, WatchListValues } from '../../api/wire.ts'
 import { Link, navigate } from '../../browser/router.tsx'
 import { announce, announced } from '../../parts/announce.ts'
-import { Await, Empty } from '../../parts/answer.tsx'
+import { Empty } from '../../parts/answer.tsx'
 import { Aside, Button, confirm, Dialog, Field, FileField, Form, TextField } from '../../parts/controls.tsx'
 import { countText } from '../../parts/format.ts'
 import { IconButton } from '../../parts/menu.tsx'
-import { type Column, PagedList, VirtualTable } from '../../parts/table.tsx'
+import { type Column, PagedList } from '../../parts/table.tsx'
 import { say, Text, Time } from '../../parts/text.tsx'
-import { RulesPage } from './list.tsx'
+import { RuleLinks, RulesPage } from './list.tsx'
 
 const LISTS_PAGE = '/rules/lists'
 const LISTS_REFRESH_MS = 10_000
@@ -24,52 +24,33 @@ const sendValues = <T,>(path: string, method: 'POST' | 'PUT', body: string) =>
 
 /** Watch lists of the account, and the open one. */
 export const WatchListsPage = ({ open }: { open: string | undefined }) => {
-  const asked = useGet<WatchLists>('alerting/lists/')
-  useEvery(LISTS_REFRESH_MS, asked.again)
+  const pages = useRows('alerting/lists/', ({ lists }: WatchLists) => lists, LISTS_REFRESH_MS)
   const [isNew, setNew] = useState(false)
   const create = <Button class="main" label="Create a list" onClick={() => setNew(true)} />
   return (
     <RulesPage current={LISTS_PAGE} actions={create}>
-      <Await asked={asked} failed="The watch lists cannot be read" busy="Reading the watch lists">
-        {({ lists }) => (
-          <>
-            {lists.length === 0 && (
-              <Empty title="There is no watch list yet">
-                <p>
-                  A list holds addresses or other values that rules compare with, such as those of your customers. It
-                  changes without the rules: choose it as the value of “is one of”.
-                </p>
-              </Empty>
-            )}
-            <div class="found">
-              {lists.length > 0 && (
-                <VirtualTable
-                  label="Watch lists"
-                  columns={LIST_COLUMNS}
-                  rows={lists}
-                  keyOf={({ name }) => name}
-                  open={open}
-                  onOpen={({ name }) => navigate(listPage(name), { replace: open !== undefined })}
-                />
-              )}
-              {open !== undefined && (
-                <OneList
-                  key={open}
-                  name={open}
-                  list={lists.find(({ name }) => name === open)}
-                  onChanged={asked.again}
-                />
-              )}
-            </div>
-            {isNew && (
-              <NewList names={lists.map(({ name }) => name)} onClose={() => setNew(false)} done={asked.again} />
-            )}
-          </>
+      <PagedList
+        {...{ pages, open, label: 'Watch lists', what: 'the watch lists', columns: LIST_COLUMNS, empty: <NoLists /> }}
+        keyOf={({ name }) => name}
+        onOpen={({ name }) => navigate(listPage(name), { replace: open !== undefined })}
+      >
+        {open !== undefined && pages.data !== undefined && (
+          <OneList key={open} name={open} list={pages.rows.find(({ name }) => name === open)} onChanged={pages.again} />
         )}
-      </Await>
+      </PagedList>
+      {isNew && <NewList names={pages.rows.map(({ name }) => name)} onClose={() => setNew(false)} done={pages.again} />}
     </RulesPage>
   )
 }
+
+const NoLists = () => (
+  <Empty title="There is no watch list yet">
+    <p>
+      A list holds addresses or other values that rules compare with, such as those of your customers. It changes
+      without the rules: choose it as the value of “is one of”.
+    </p>
+  </Empty>
+)
 
 const LIST_COLUMNS: readonly Column<WatchList>[] = [
   {
@@ -77,29 +58,9 @@ const LIST_COLUMNS: readonly Column<WatchList>[] = [
     cell: ({ name }) => <Link to={listPage(name)}>{name}</Link>,
   },
   { title: 'Values', width: '10ch', align: 'right', cell: ({ size }) => size.toLocaleString() },
-  { title: 'Used by', width: 'minmax(16ch, 2fr)', cell: list => <Users list={list} /> },
+  { title: 'Used by', width: 'minmax(16ch, 2fr)', cell: ({ rules }) => <RuleLinks of={rules} none="no rule" /> },
   { title: 'Changed', width: '21ch', cell: ({ updatedAt }) => <Time value={updatedAt} brief /> },
 ]
-
-const NAMED_USERS = 3
-
-const Users = ({ list: { rules } }: { list: WatchList }) => {
-  if (rules.length === 0) return <span class="dim">no rule</span>
-  const more = rules.length - NAMED_USERS
-  return (
-    <>
-      {rules.slice(0, NAMED_USERS).map(({ id, name }, i) => (
-        <span key={id}>
-          {i > 0 && ', '}
-          <Link to={`/rules/${id}`}>
-            <Text value={name.trim() || `Rule ${id}`} most={40} brief />
-          </Link>
-        </span>
-      ))}
-      {more > 0 && ` and ${more} more`}
-    </>
-  )
-}
 
 interface ValuesProps {
   text: string
@@ -242,7 +203,7 @@ const OneList = ({ name, list, onChanged }: OneListProps) => {
     <Aside what="list" title={name} onClose={() => navigate(LISTS_PAGE)}>
       <p>
         {countText(list.size, 'value')}.{' '}
-        {say`Used by ${<Users list={list} />}. Changed ${<Time value={list.updatedAt} />}.`}
+        {say`Used by ${<RuleLinks of={list.rules} none="no rule" />}. Changed ${<Time value={list.updatedAt} />}.`}
       </p>
       <TextField type="search" label="Look up a value" value={sought} onInput={setSought} />
       <PagedList

@@ -1,11 +1,11 @@
 import { CHANNEL_TYPES, CHANNELS, channelNamed, type Parameter, WITHOUT_BODY } from '../../../rules/channels.ts'
-import { type RuleOperator, TARGET_KINDS } from '../../../rules/rule.ts'
+import { type RuleOperator, TARGET_KINDS, type TargetType } from '../../../rules/rule.ts'
 import { isJsonObject, type Json, type JsonObject, member, stringifyJson, textAt, valueAt } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { INSPECT } from './condition-rows.ts'
 
 /** Label of the choice, and what one of them is called. */
-const TARGET_WORDS: Record<keyof typeof TARGET_KINDS, readonly [label: string, noun: string]> = {
+const TARGET_WORDS: Record<TargetType, readonly [label: string, noun: string]> = {
   Event: ['Events', 'event'],
   Transaction: ['Transactions', 'transaction'],
   Call: ['Calls, also between contracts', 'call'],
@@ -15,11 +15,13 @@ const TARGET_WORDS: Record<keyof typeof TARGET_KINDS, readonly [label: string, n
   Contract: ['New contracts', 'new contract'],
   Token: ['New tokens', 'new token'],
   Block: ['Blocks', 'block'],
+  State: ['Balances, and answers of contracts', 'reading'],
 }
 
 export const TARGETS = Object.entries(TARGET_WORDS).map(([type, [label, noun]]) => ({
   ...{ type, label, noun },
-  kind: TARGET_KINDS[type as keyof typeof TARGET_KINDS],
+  /** Undefined of readings, which are no documents. */
+  kind: (TARGET_KINDS as Partial<Record<string, Kind>>)[type],
 }))
 
 export const targetKind = (targetType: string): Kind | undefined =>
@@ -114,7 +116,8 @@ export const withMember = (value: Json | undefined, name: string, member: Json |
   return Object.fromEntries(Object.entries(before).filter(([it]) => it !== name))
 }
 
-export const putConfig = (rule: JsonObject, name: string, member: Json): JsonObject =>
+/** Sets a member of the config, or removes it if undefined. */
+export const withConfig = (rule: JsonObject, name: string, member: Json | undefined): JsonObject =>
   withMember(rule, 'config', withMember(rule.config, name, member))
 
 export const targetOf = (rule: Json): string => textAt(rule, 'config.targetType') ?? ''
@@ -161,6 +164,8 @@ export interface RuleFault {
   path: string
   message: string
 }
+
+export const nameOfRule = ({ id, name }: { id: number; name: string }): string => name.trim() || `Rule ${id}`
 
 export const ruleNetwork = ({ technology, blockchain, network }: JsonObject): string =>
   `${technology}/${blockchain}/${network}`

@@ -11,7 +11,7 @@ import { type KnownAddress, useKnown } from '../../parts/names.ts'
 import { Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
 import { faultsOf, previewTest, simulateRule } from './api.ts'
 import { isComplete, roleOf, toRuleLines } from './condition-rows.ts'
-import { emptyAction, putConfig, type RuleFault, ruleNetwork, withMember } from './model.ts'
+import { emptyAction, type RuleFault, ruleNetwork, targetOf, withConfig, withMember } from './model.ts'
 import { Warnings } from './rule.tsx'
 
 /** Debounce of typing. */
@@ -31,7 +31,8 @@ interface Previewed extends AskState<Simulation> {
 export const usePreview = (draft: JsonObject): Previewed => {
   const [blocks, setBlocks] = useState('1000')
   const conditions = listAt(draft, 'config.targetMap')
-  const isWhole = conditions.length > 0 && toRuleLines(conditions).every(isComplete)
+  const canTry = targetOf(draft) !== 'State'
+  const isWhole = canTry && conditions.length > 0 && toRuleLines(conditions).every(isComplete)
   const body = isWhole ? stringifyJson(bodyOf(draft, Number(blocks))) : undefined
   const settled = useSettled(body, SETTLED_MS)
   const asked = useAsk(settled, signal => simulateRule(parseJson(settled!) as JsonObject, signal))
@@ -44,7 +45,7 @@ const bodyOf = (draft: JsonObject, lastBlocks: number): JsonObject => {
   const { technology = '', blockchain = '', network = '' } = draft
   const rule = { ...{ technology, blockchain, network }, config: draft.config ?? null }
   return {
-    ...putConfig(rule, 'alerts', [receiver]),
+    ...withConfig(rule, 'alerts', [receiver]),
     ...{ name: 'preview', maxConfirmationCount: 0, lastBlocks, buckets: 60, size: 10 },
   }
 }
@@ -52,6 +53,8 @@ const bodyOf = (draft: JsonObject, lastBlocks: number): JsonObject => {
 export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObject }) => {
   const { data, error, busy, blocks, setBlocks, isWhole, again } = preview
   const series = useMemo(() => data?.series && barsOf(data.series), [data])
+  // Nothing that it reads is stored.
+  if (targetOf(draft) === 'State') return null
   const isCorrect = faultsOf(error).length === 0
   return (
     <section aria-label="What it would have found">

@@ -2,25 +2,25 @@ import type { JsonObject } from '../../api/json.ts'
 import { askSuggestions } from '../../api/suggest.ts'
 import { type Attribute, getAttributes } from './api.ts'
 import { leave, type RuleConditions, readConditions } from './from-query.ts'
-import { emptyRule, firstCondition, isWholeAddress, putConfig, TARGETS } from './model.ts'
+import { emptyRule, firstCondition, isWholeAddress, TARGETS, withConfig } from './model.ts'
 
 /** A new rule that means what a search means, and sentences about what it cannot say. */
 export const ruleFrom = async (network: string, asked: readonly string[], text: string, signal: AbortSignal) => {
   const taken = readConditions(text)
   for (const word of taken.words) await takeWord(network, word, taken, signal)
-  const fitTo = async ({ kind }: RuleTarget) =>
-    taken.conditions.length === 0
-      ? []
-      : conditionsFor(taken, await getAttributes(network, kind, signal).catch(() => []))
+  const fitTo = async ({ kind }: RuleTarget) => {
+    if (taken.conditions.length === 0) return []
+    return kind && conditionsFor(taken, await getAttributes(network, kind, signal).catch(() => []))
+  }
   const kinds = asked.flatMap(kind => TARGETS.find(it => it.kind === kind) ?? [])
   let fitting = await fittingTargets(kinds, fitTo)
   if (fitting.length === 0) fitting = (await fittingTargets(TARGETS, fitTo)).slice(0, 1)
   const { target, conditions } = fitting[0] ?? { target: kinds[0] ?? TARGETS[0]!, conditions: taken.conditions }
   const others = fitting.slice(1).map(it => it.target.label.toLowerCase())
   const left = others.length === 0 ? [] : [`A rule looks at one kind: ${target.label}, and not ${others.join(', ')}.`]
-  const rule = putConfig(emptyRule(network), 'targetType', target.type)
+  const rule = withConfig(emptyRule(network), 'targetType', target.type)
   return {
-    rule: putConfig(rule, 'targetMap', conditions.length > 0 ? conditions : [firstCondition(target.type)]),
+    rule: withConfig(rule, 'targetMap', conditions.length > 0 ? conditions : [firstCondition(target.type)]),
     left: [...left, ...taken.left],
   }
 }

@@ -1,8 +1,8 @@
 import { useMemo, useState } from 'preact/hooks'
-import { useAction, useAsk, useEvery } from '../../api/ask.ts'
+import { useAction, useAsk, useEvery, useGet } from '../../api/ask.ts'
 import { messageOf } from '../../api/client.ts'
 import { listAt, textAt } from '../../api/json.ts'
-import type { AlertSeries, Rule, TestResultAnswer } from '../../api/wire.ts'
+import type { AlertSeries, Rule, SilenceList, TestResultAnswer } from '../../api/wire.ts'
 import { Link, navigate, setQuery, useQueryState } from '../../browser/router.tsx'
 import { announce } from '../../parts/announce.ts'
 import { Busy, Fault } from '../../parts/answer.tsx'
@@ -26,8 +26,10 @@ import {
 } from './api.ts'
 import { Deliveries, sendDeadOf } from './deliveries.tsx'
 import { idleOf, RuleState } from './list.tsx'
-import { ownOf } from './model.ts'
+import { nameOfRule, ownOf } from './model.ts'
 import { RuleSentence } from './sentence.tsx'
+import { SilenceDialog } from './silence-form.tsx'
+import { SilencesOf } from './silences.tsx'
 
 const RULE_REFRESH_MS = 5_000
 
@@ -36,7 +38,11 @@ export const RulePageAnswer = ({ id }: { id: string }) => {
   const { data, error, again } = useAsk(`rule ${id}`, signal => getRule(id, signal))
   const [tab] = useQueryState('tab', 'alerts')
   const test = useAction(() => sendRuleTest(data!.rule.id))
-  useEvery(RULE_REFRESH_MS, again)
+  const silences = useGet<SilenceList>('alerting/silences/')
+  useEvery(RULE_REFRESH_MS, () => {
+    again()
+    silences.again()
+  })
   if (!data && error === undefined) return <Busy label="Reading the rule" />
   if (!data)
     return (
@@ -56,14 +62,15 @@ export const RulePageAnswer = ({ id }: { id: string }) => {
       <p class="way">
         <Link to="/rules">All rules</Link>
       </p>
-      <PageHead title={<Text value={rule.name.trim() === '' ? `Rule ${rule.id}` : rule.name} />}>
+      <PageHead title={<Text value={nameOfRule(rule)} />}>
         <RuleState rule={rule} />
-        <Actions tagged={data} test={test} again={again} />
+        <Actions tagged={data} test={test} again={again} silenced={silences.again} />
       </PageHead>
       {error !== undefined && <Fault error={error} again={again} />}
       {rule.failing.length > 0 && <Failing rule={rule} again={again} />}
       {!rule.enabled && <p class="notice">Paused: it finds nothing until it is resumed.</p>}
       {idle !== null && <p class="notice">{say`It finds nothing now: ${<Text value={idle} />}`}</p>}
+      <SilencesOf rule={rule} silences={silences.data?.silences ?? []} />
       <Warnings of={rule.warnings.slice(rule.failing.length)} />
       <RuleSentence rule={rule} />
       <p class="dim">
@@ -124,12 +131,14 @@ interface ActionsProps {
   tagged: Tagged
   test: TestAction
   again(): void
+  silenced(): void
 }
 
 type TestAction = ReturnType<typeof useAction<TestResultAnswer>>
 
-const Actions = ({ tagged: { rule, etag }, test, again }: ActionsProps) => {
+const Actions = ({ tagged: { rule, etag }, test, again, silenced }: ActionsProps) => {
   const [busy, setBusy] = useState(false)
+  const [isSilencing, setSilencing] = useState(false)
   const act = async (work: () => Promise<unknown>) => {
     setBusy(true)
     try {
@@ -180,6 +189,7 @@ const Actions = ({ tagged: { rule, etag }, test, again }: ActionsProps) => {
         label={<Icon name="more" />}
         items={[
           { title: 'Send a test alert', disabled: test.busy, run: sendTest },
+          { title: 'Silence', run: () => setSilencing(true) },
           {
             ...{ title: rule.enabled ? 'Pause' : 'Resume', disabled: busy },
             run: () => act(rule.enabled ? pause : resume),
@@ -187,6 +197,14 @@ const Actions = ({ tagged: { rule, etag }, test, again }: ActionsProps) => {
           { title: 'Delete', disabled: busy, run: () => act(remove) },
         ]}
       />
+      {isSilencing && (
+        <SilenceDialog
+          draft={{ matcher: { rules: [rule.id] } }}
+          named={[rule]}
+          onClose={() => setSilencing(false)}
+          done={silenced}
+        />
+      )}
     </div>
   )
 }

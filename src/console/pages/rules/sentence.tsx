@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks'
-import { type Json, type JsonObject, listAt } from '../../api/json.ts'
+import { type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
 import { coinOf, countText } from '../../parts/format.ts'
 import { useKnown } from '../../parts/names.ts'
 import { Hash, NetworkContext, Text } from '../../parts/text.tsx'
@@ -13,6 +13,7 @@ import {
   toRuleLines,
 } from './condition-rows.ts'
 import { isWholeAddress, OPERATOR_PHRASES, receiverOf, ruleNetwork, TARGETS, targetOf } from './model.ts'
+import { fieldWords, isInUnits, isNone, measureWords, readableNumber, spanWords } from './window-words.ts'
 
 const SHOWN_VALUES = 3
 
@@ -35,10 +36,11 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
         ) : (
           <Text value={receivers.join(' and ')} most={120} brief />
         )}{' '}
-        of each
+        of <AlertLead when={valueAt(rule, 'config.when')} token={contracts.flatMap(operandsOf)} />
         <SaidValues of={contracts} />
         <SaidValues of={names} />
         {noun && ` ${noun}`}
+        {target?.type === 'State' && <ReadOf read={valueAt(rule, 'config.read')} />}
         {of('amount').map((row, i) => (
           <AmountOf key={i} row={row} token={contracts.flatMap(operandsOf)} next={i > 0} />
         ))}
@@ -59,11 +61,100 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
             {row.rest.useScaledValue === true && ' in units of the token'}
           </span>
         ))}
-        {listAt(rule, 'config.targetMap').filter(it => hasLogic([it])).length > 0 && ', with further conditions,'} on{' '}
+        {listAt(rule, 'config.targetMap').filter(it => hasLogic([it])).length > 0 && ', with further conditions,'}
+        {windowSpan(valueAt(rule, 'config.when'))} on{' '}
         {network === '*/*/*' ? 'all networks' : <Text value={network.split('/').slice(1).join(' ')} brief />},{' '}
-        {firesWhen(rule.maxConfirmationCount ?? 0)}.
+        {firesWhen(rule.maxConfirmationCount ?? 0)}
+        {notifyWords(valueAt(rule, 'config.notify'))}.
       </p>
     </NetworkContext.Provider>
+  )
+}
+
+/** What of the matches is an alert, before their name. */
+const AlertLead = ({ when, token }: { when: Json | undefined; token: readonly string[] }) => {
+  const known = useKnown(token.length === 1 ? token[0]! : '')
+  const conditions = listAt(when, 'conditions')
+  if (conditions.length === 0) return <>each</>
+  const [first] = conditions
+  if (conditions.length === 1 && textAt(first, 'aggregate') === 'Count' && isNone(first)) return <strong>no</strong>
+  const isAlone = conditions.length === 1
+  return (
+    <>
+      {conditions.map((it, i) => (
+        <span key={i}>
+          {i > 0 && ' and '}
+          <strong>
+            <Text value={conditionWords(it, isAlone, known?.symbol ?? 'units of the token')} most={160} brief />
+          </strong>
+        </span>
+      ))}
+      {!(isAlone && textAt(first, 'aggregate') === 'Count') && ' in'}
+    </>
+  )
+}
+
+/** `more than 10`, `more than 1,000 DUSD`, `an average value of at most 5`. */
+const conditionWords = (condition: Json, isAlone: boolean, unit: string): string => {
+  const [aggregate = '', name = '', operator = '', value = ''] = ['aggregate', 'name', 'operator', 'value'].map(it =>
+    textAt(condition, it),
+  )
+  if (aggregate === 'First') return `a new ${fieldWords(name)}`
+  const phrase = operator === 'Equals' ? 'exactly' : operatorPhrase(operator).replace(/^is /, '')
+  const amount = `${phrase} ${readableNumber(value) || '…'}${isInUnits(name) ? ` ${unit}` : ''}`
+  if (aggregate === 'Count') return isAlone ? amount : `${amount} matches`
+  if (aggregate === 'Distinct') return `${amount} different ${fieldWords(name)}`
+  if (aggregate === 'Sum' && isInUnits(name)) return amount
+  return `${/^[aeiou]/i.test(aggregate) ? 'an' : 'a'} ${measureWords(aggregate, name)} of ${amount}`
+}
+
+/** ` to one receiver within 10 minutes,`. */
+const windowSpan = (when: Json | undefined): string => {
+  if (when === undefined) return ''
+  const span = spanWords(valueAt(when, 'within'))
+  const conditions = listAt(when, 'conditions')
+  const isSilent = conditions.length === 1 && isNone(conditions[0])
+  const each = listAt(when, 'by').map(
+    name => BY_WORDS[roleOf({ names: String(name).split('.') }) ?? ''] ?? `for each ${fieldWords(String(name))}`,
+  )
+  return ` ${[...each, span && `${isSilent ? 'for' : 'within'} ${span}`].filter(Boolean).join(' ')},`
+}
+
+const BY_WORDS: Partial<Record<string, string>> = {
+  ...{ sender: 'from one sender', receiver: 'to one receiver', contract: 'of one contract' },
+}
+
+const notifyWords = (notify: Json | undefined): string => {
+  const [quiet, group] = [valueAt(notify, 'quiet'), valueAt(notify, 'group.wait')]
+  const same = listAt(quiet, 'by').map(name => fieldWords(String(name)))
+  return [
+    valueAt(notify, 'resolved') === true && ', and again when it is over',
+    quiet !== undefined &&
+      `, then quiet for ${spanWords(quiet)}${same.length > 0 ? ` for the same ${same.join(' and ')}` : ''}`,
+    group !== undefined && `, alerts of ${spanWords(group)} together`,
+  ]
+    .filter(Boolean)
+    .join('')
+}
+
+/** What a rule of state looks at. */
+const ReadOf = ({ read }: { read: Json | undefined }) => {
+  const balances = listAt(read, 'balances').map(String)
+  const [address, call] = [textAt(read, 'address') ?? '', textAt(read, 'call') ?? '']
+  const name = /^\s*(?:function\s+)?(\w+)/.exec(call)?.[1]
+  const blocks = valueAt(read, 'every.blocks')
+  return (
+    <>
+      {' of '}
+      {name !== undefined && (
+        <>
+          <Text value={name} most={60} brief /> of{' '}
+        </>
+      )}
+      {balances.length === 0 && address === '' && <span class="dim">no address yet</span>}
+      <SaidList values={balances.length > 0 ? balances : [address].filter(Boolean)} />
+      {typeof blocks === 'number' && ` every ${countText(blocks, 'block').replace(/^1 /, '')}`}
+    </>
   )
 }
 
@@ -78,8 +169,10 @@ const operandsOf = ({ rest, rest: { value } }: RuleLine): string[] =>
     .filter(it => it !== undefined && it !== null && it !== '')
     .map(String)
 
-const phraseOf = ({ rest: { operator } }: RuleLine): string =>
-  OPERATOR_PHRASES[operator as keyof typeof OPERATOR_PHRASES] ?? String(operator)
+const phraseOf = ({ rest: { operator } }: RuleLine): string => operatorPhrase(String(operator))
+
+const operatorPhrase = (operator: string): string =>
+  OPERATOR_PHRASES[operator as keyof typeof OPERATOR_PHRASES] ?? operator
 
 /** Roles have words of their own where the operator fits. */
 const sayableRole = (row: RuleLine): ConditionRole | undefined => {
@@ -89,18 +182,25 @@ const sayableRole = (row: RuleLine): ConditionRole | undefined => {
 
 const SaidValues = ({ of }: { of: readonly RuleLine[] }) => {
   const values = of.flatMap(operandsOf)
+  return values.length === 0 ? null : (
+    <>
+      {' '}
+      <SaidList values={values} />
+    </>
+  )
+}
+
+const SaidList = ({ values }: { values: readonly string[] }) => {
   const shown = values.slice(0, SHOWN_VALUES)
-  if (values.length === 0) return null
   return (
     <strong>
-      {' '}
       {shown.map((value, i) => (
         <span key={i}>
           {i > 0 && (i === values.length - 1 ? ' or ' : ', ')}
           {isWholeAddress(value) ? (
             <SaidAddress address={value} />
           ) : (
-            <Text value={readableDigits(value)} most={80} brief />
+            <Text value={/^\d{4,}/.test(value) ? readableNumber(value) : value} most={80} brief />
           )}
         </span>
       ))}
@@ -109,10 +209,8 @@ const SaidValues = ({ of }: { of: readonly RuleLine[] }) => {
   )
 }
 
-/** Groups the digits of a long integer. */
-const readableDigits = (value: string): string => (/^\d{4,77}$/.test(value) ? BigInt(value).toLocaleString() : value)
-
-const SaidAddress = ({ address }: { address: string }) => {
+/** By its name, if it is known. */
+export const SaidAddress = ({ address }: { address: string }) => {
   const known = useKnown(address)
   return <Hash value={address} name={known?.symbol ?? known?.name} brief />
 }

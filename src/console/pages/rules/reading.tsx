@@ -1,0 +1,126 @@
+import { useState } from 'preact/hooks'
+import { useAsk } from '../../api/ask.ts'
+import { isJsonObject, type Json, type JsonObject, textAt, valueAt } from '../../api/json.ts'
+import { SelectField, TextField } from '../../parts/controls.tsx'
+import { useKnown } from '../../parts/names.ts'
+import { suggestValues } from './api.ts'
+import { LinesField } from './conditions.tsx'
+import { type FaultAt, isWholeAddress, ruleNetwork, withConfig, withMember } from './model.ts'
+
+interface ReadingProps {
+  draft: JsonObject
+  faultAt: FaultAt
+  onChange(draft: JsonObject): void
+}
+
+const READ_EVERY: JsonObject = { blocks: 25 }
+export const FIRST_READ: JsonObject = { balances: [], every: READ_EVERY }
+
+/** What most ask of a reading. */
+export const firstOfReading = (isOfCall: boolean): JsonObject => ({
+  ...{ name: isOfCall ? '' : 'value.coin', operator: isOfCall ? 'Greater' : 'Less', value: '' },
+})
+
+const WHAT_IS_READ = [
+  { value: 'balances', label: 'balances of coins' },
+  { value: 'call', label: 'what a function answers' },
+]
+
+/** What a rule of state reads, and how often. */
+export const ReadingForm = ({ draft, faultAt, onChange }: ReadingProps) => {
+  const given = valueAt(draft, 'config.read')
+  const read = isJsonObject(given) ? given : FIRST_READ
+  const isOfCall = read.balances === undefined
+  const set = (next: JsonObject) => onChange(withConfig(draft, 'read', next))
+  const setKind = (next: string) => {
+    const { balances: _, address: _a, call: _c, args: _g, decimals: _d, ...kept } = read
+    const changed = next === 'call' ? { address: '', call: '', ...kept } : { balances: [], ...kept }
+    // A balance has other names than an answer.
+    onChange(withConfig(withConfig(draft, 'read', changed), 'targetMap', [firstOfReading(next === 'call')]))
+  }
+  const every = isJsonObject(read.every) ? read.every : READ_EVERY
+  return (
+    <section aria-label="What it reads">
+      <h2>What it reads</h2>
+      {faultAt('config.read') !== undefined && <p class="fault">{faultAt('config.read')}</p>}
+      <div class="pair">
+        <SelectField label="Reads" value={isOfCall ? 'call' : 'balances'} options={WHAT_IS_READ} onChange={setKind} />
+        <TextField
+          label="Every so many blocks"
+          value={String(every.blocks ?? '')}
+          error={faultAt('config.read.every', { inside: true })}
+          onInput={text => set({ ...read, every: { ...every, blocks: numberOrText(text) } })}
+        />
+      </div>
+      {isOfCall ? (
+        <CallFields {...{ read, faultAt }} network={ruleNetwork(draft)} onChange={set} />
+      ) : (
+        <LinesField
+          label="Addresses, one on each line"
+          error={faultAt('config.read.balances', { inside: true })}
+          value={read.balances}
+          onChange={balances => set({ ...read, balances })}
+        />
+      )}
+      <p class="dim">The rule begins with the next block. It cannot be tried on stored blocks, which have no state.</p>
+    </section>
+  )
+}
+
+const numberOrText = (text: string): Json => (/^\d{1,9}$/.test(text) ? Number(text) : text)
+
+interface CallProps {
+  read: JsonObject
+  network: string
+  faultAt: FaultAt
+  onChange(read: JsonObject): void
+}
+
+const CallFields = ({ read, network, faultAt, onChange }: CallProps) => {
+  const [focused, setFocused] = useState(false)
+  const address = textAt(read, 'address') ?? ''
+  const call = textAt(read, 'call') ?? ''
+  const sought = isWholeAddress(address) ? '' : address
+  const contracts = useAsk(focused ? `contracts ${network} ${sought}` : undefined, signal =>
+    suggestValues(network, 'contract', sought, signal),
+  )
+  const known = useKnown(isWholeAddress(address) ? address : '')
+  const set = (name: string, value: Json | undefined) => onChange(withMember(read, name, value))
+  const takesArguments = /\(\s*[^)\s]/.test(call)
+  return (
+    <>
+      <TextField
+        label="Contract"
+        value={address}
+        suggestions={contracts.data ?? []}
+        hint={known?.symbol ?? known?.name}
+        error={faultAt('config.read.address')}
+        onInput={next => set('address', next)}
+        onFocus={() => setFocused(true)}
+      />
+      <TextField
+        label="Function"
+        placeholder="function totalSupply() view returns (uint256 supply)"
+        hint="Its declaration, with what it returns."
+        value={call}
+        error={faultAt('config.read.call')}
+        onInput={next => set('call', next)}
+      />
+      {(takesArguments || read.args !== undefined) && (
+        <LinesField
+          label="Arguments, one on each line"
+          error={faultAt('config.read.args', { inside: true })}
+          value={read.args}
+          onChange={args => set('args', args.length === 0 ? undefined : args)}
+        />
+      )}
+      <TextField
+        label="Decimals (optional)"
+        hint="With them, amounts are compared in units: result.NAME.scaled."
+        value={String(read.decimals ?? '')}
+        error={faultAt('config.read.decimals')}
+        onInput={text => set('decimals', text === '' ? undefined : numberOrText(text))}
+      />
+    </>
+  )
+}

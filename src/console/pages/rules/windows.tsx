@@ -1,0 +1,375 @@
+import { isJsonObject, type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
+import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
+import { IconButton } from '../../parts/menu.tsx'
+import { useKnown } from '../../parts/names.ts'
+import type { ConditionsProps } from './conditions.tsx'
+import { LinesField, Odd } from './conditions.tsx'
+import { asDottedName, dottedText, fieldChoices, type KnownFields, mayBeInUnits } from './known-fields.ts'
+import { type FaultAt, hasArguments, OPERATOR_PHRASES, targetOf, withConfig, withMember } from './model.ts'
+import { NamesField, SpanField, unknownMembers } from './span.tsx'
+import { AGGREGATE_CHOICES, isInUnits, isNone, unitless, type WindowAggregate } from './window-words.ts'
+
+const TOO_OFTEN: JsonObject = { aggregate: 'Count', operator: 'Greater', value: '10' }
+const TOTAL: JsonObject = { aggregate: 'Sum', name: '', operator: 'Greater', value: '' }
+const WITHOUT_MATCH: JsonObject = { aggregate: 'Count', operator: 'Less', value: '1' }
+const FIRST_VALUE: JsonObject = { aggregate: 'First', name: '' }
+const OTHER_SHAPE = 'other'
+
+/** What rules over time are for, with what each begins with. */
+const SHAPES: readonly { value: string; label: string; first?: JsonObject; seconds?: number }[] = [
+  { value: 'each', label: 'each match' },
+  { value: 'often', label: 'matches that come too often', first: TOO_OFTEN, seconds: 600 },
+  { value: 'total', label: 'matches that are too much together', first: TOTAL, seconds: 600 },
+  { value: 'silent', label: 'no match for a time', first: WITHOUT_MATCH, seconds: 3_900 },
+  { value: 'new', label: 'a value that is seen for the first time', first: FIRST_VALUE, seconds: 86_400 },
+]
+
+/** Which of the shapes a rule has. */
+export const windowShape = (when: Json | undefined): string => {
+  if (when === undefined) return 'each'
+  const [first, ...others] = listAt(when, 'conditions')
+  const [aggregate, operator] = [textAt(first, 'aggregate'), textAt(first, 'operator') ?? '']
+  if (others.length > 0) return OTHER_SHAPE
+  if (aggregate === 'First') return 'new'
+  if (aggregate === 'Count' && isNone(first)) return 'silent'
+  if (aggregate === 'Count' && operator.startsWith('Greater')) return 'often'
+  return aggregate === 'Sum' && operator.startsWith('Greater') ? 'total' : OTHER_SHAPE
+}
+
+/** Whether each match is an alert, or what they are together. */
+export const Windows = ({ draft, known, faultAt, onChange }: ConditionsProps) => {
+  const when = valueAt(draft, 'config.when')
+  const shape = windowShape(when)
+  const set = (next: Json | undefined) => onChange(withConfig(draft, 'when', next))
+  const setShape = (next: string) => {
+    const { first, seconds = 600 } = SHAPES.find(({ value }) => value === next) ?? {}
+    if (!first) return onChange(withoutWindows(draft))
+    const amount = known.arguments.find(({ isScaled }) => isScaled)?.name
+    const name =
+      first.name === undefined
+        ? undefined
+        : first === FIRST_VALUE
+          ? ''
+          : amount === undefined
+            ? ''
+            : `args.${amount}.scaled`
+    const condition = name === undefined ? first : { ...first, name }
+    const kept: JsonObject = isJsonObject(when) ? when : { within: { seconds } }
+    // A first value has no end.
+    onChange(
+      withConfig(
+        draft,
+        'when',
+        withMember({ ...kept, conditions: [condition] }, 'resolve', first === FIRST_VALUE ? undefined : kept.resolve),
+      ),
+    )
+  }
+  const shapes = SHAPES.map(({ value, label }) => ({ value, label }))
+  const choice = (
+    <SelectField
+      label="Notify of"
+      value={shape}
+      options={
+        shape === OTHER_SHAPE ? [...shapes, { value: OTHER_SHAPE, label: 'several conditions over time' }] : shapes
+      }
+      error={faultAt('config.when')}
+      onChange={setShape}
+    />
+  )
+  return (
+    <section aria-label="What is an alert">
+      <h2>What is an alert</h2>
+      <div class="pair">
+        {choice}
+        {isJsonObject(when) && (
+          <SpanField
+            label="Within"
+            value={when.within}
+            error={faultAt('config.when.within', { inside: true })}
+            onChange={within => set({ ...when, within })}
+          />
+        )}
+      </div>
+      {isJsonObject(when) && <WindowFields {...{ when, known, faultAt }} onChange={set} />}
+      {when !== undefined && !isJsonObject(when) && <Odd label="part (when)" onRemove={() => set(undefined)} />}
+    </section>
+  )
+}
+
+/** Without what windows alone have. */
+export const withoutWindows = (draft: JsonObject): JsonObject => {
+  const notify = valueAt(draft, 'config.notify')
+  const left = isJsonObject(notify) ? withMember(notify, 'resolved', undefined) : notify
+  const isEmpty = isJsonObject(left) && Object.keys(left).length === 0
+  return withConfig(withConfig(draft, 'when', undefined), 'notify', isEmpty ? undefined : left)
+}
+
+interface WindowProps {
+  when: JsonObject
+  known: KnownFields
+  faultAt: FaultAt
+  onChange(when: JsonObject): void
+}
+
+const MOST_CONDITIONS = 4
+
+const WindowFields = ({ when, known, faultAt, onChange }: WindowProps) => {
+  const by = listAt(when, 'by')
+  const set = (name: string, value: Json | undefined) => onChange(withMember(when, name, value))
+  const lists = { when, known, faultAt, onSet: set }
+  const hasFirst = listAt(when, 'conditions').some(it => textAt(it, 'aggregate') === 'First')
+  return (
+    <>
+      <WindowConditions {...lists} of="conditions" label="condition over time" />
+      <NamesField
+        label="For each"
+        names={by}
+        path="config.when.by"
+        {...{ known, faultAt }}
+        onChange={names =>
+          onChange(withMember(withMember(when, 'by', names), 'keys', names?.length === 1 ? when.keys : undefined))
+        }
+      />
+      {(by.length === 1 || when.keys !== undefined) && (
+        <LinesField
+          label="Watched although nothing matches (optional)"
+          error={faultAt('config.when.keys', { inside: true })}
+          value={when.keys}
+          onChange={keys => set('keys', keys.length === 0 ? undefined : keys)}
+        />
+      )}
+      {!hasFirst && (
+        <>
+          {when.resolve !== undefined && <h3>Over once this holds as well</h3>}
+          <WindowConditions {...lists} of="resolve" label="condition of the end" />
+        </>
+      )}
+    </>
+  )
+}
+
+interface ConditionListProps extends Omit<WindowProps, 'onChange'> {
+  of: 'conditions' | 'resolve'
+  label: string
+  onSet(name: string, value: Json | undefined): void
+}
+
+const WindowConditions = ({ when, of, label, known, faultAt, onSet }: ConditionListProps) => {
+  const all = listAt(when, of)
+  const set = (next: Json[]) => onSet(of, next.length === 0 && of === 'resolve' ? undefined : next)
+  const path = `config.when.${of}`
+  const fault = faultAt(path)
+  return (
+    <>
+      {fault !== undefined && <p class="fault">{fault}</p>}
+      <div class="conditions">
+        {all.map((condition, i) => (
+          <WindowLine
+            key={i}
+            {...{ condition, known, faultAt, of }}
+            label={`${label} ${i + 1}`}
+            path={`${path}[${i}]`}
+            onChange={next => set(all.with(i, next))}
+            onRemove={() => set(all.toSpliced(i, 1))}
+          />
+        ))}
+      </div>
+      {all.length < MOST_CONDITIONS && (of === 'resolve' || all.length > 0) && (
+        <p class="line">
+          <Button
+            label={of === 'resolve' ? '+ A condition of the end' : '+ A condition that must hold as well'}
+            onClick={() => set([...all, of === 'resolve' ? WITHOUT_MATCH : TOO_OFTEN])}
+          />
+        </p>
+      )}
+    </>
+  )
+}
+
+interface WindowLineProps {
+  condition: Json
+  label: string
+  path: string
+  of: 'conditions' | 'resolve'
+  known: KnownFields
+  faultAt: FaultAt
+  onChange(condition: JsonObject): void
+  onRemove(): void
+}
+
+const WINDOW_OPERATOR_CHOICES = (['Greater', 'Greater or Equal', 'Less', 'Less or Equal', 'Equals'] as const).map(
+  value => ({
+    ...{ value, label: OPERATOR_PHRASES[value] },
+  }),
+)
+
+const WindowLine = ({ condition, label, path, of, known, faultAt, onChange, onRemove }: WindowLineProps) => {
+  const token = useKnown(known.contract)
+  if (!isJsonObject(condition)) return <Odd label={label} onRemove={onRemove} />
+  const [aggregate, name] = [textAt(condition, 'aggregate') ?? '', textAt(condition, 'name') ?? '']
+  const isFirst = aggregate === 'First'
+  const set = (member: string, value: string | undefined) => onChange(withMember(condition, member, value))
+  const setAggregate = (next: string) => {
+    const named = withMember({ ...condition, aggregate: next }, 'name', next === 'Count' ? undefined : name)
+    const [operator, value] = next === 'First' ? [] : [condition.operator ?? 'Greater', condition.value ?? '']
+    onChange(withMember(withMember(named, 'operator', operator), 'value', value))
+  }
+  const isNumber = NUMERIC.has(aggregate)
+  return (
+    <fieldset class="condition over-time" aria-label={label}>
+      <SelectField
+        label="What"
+        value={aggregate}
+        options={AGGREGATE_CHOICES.filter(({ value }) => of === 'conditions' || value !== 'First')}
+        error={faultAt(`${path}.aggregate`) ?? faultAt(path)}
+        onChange={setAggregate}
+      />
+      {aggregate !== 'Count' && (
+        <div>
+          <TextField
+            label="Of"
+            value={dottedText(name, known)}
+            suggestions={fieldChoices(known)}
+            error={faultAt(`${path}.name`)}
+            onInput={typed => set('name', asDottedName(typed, known, isNumber))}
+          />
+          {isNumber && mayBeInUnits(name, known) && (
+            <CheckField
+              label={`In units of ${token?.symbol ?? 'the token'}`}
+              checked={isInUnits(name)}
+              onChange={checked => set('name', checked ? `${name}.scaled` : unitless(name))}
+            />
+          )}
+        </div>
+      )}
+      {!isFirst && (
+        <SelectField
+          label="Operator"
+          value={textAt(condition, 'operator') ?? ''}
+          options={WINDOW_OPERATOR_CHOICES}
+          error={faultAt(`${path}.operator`)}
+          onChange={next => set('operator', next)}
+        />
+      )}
+      {!isFirst && (
+        <TextField
+          label="Value"
+          value={textAt(condition, 'value') ?? ''}
+          error={faultAt(`${path}.value`)}
+          onInput={next => set('value', next)}
+        />
+      )}
+      <IconButton icon="close" label={`Remove ${label}`} onClick={onRemove} />
+    </fieldset>
+  )
+}
+
+const NUMERIC: ReadonlySet<string> = new Set<WindowAggregate>(['Sum', 'Minimum', 'Maximum', 'Average'])
+
+/** How its messages are kept few. */
+export const Notify = ({ draft, known, faultAt, onChange }: ConditionsProps) => {
+  const notify = valueAt(draft, 'config.notify')
+  const hasWindows = valueAt(draft, 'config.when') !== undefined
+  const { quiet, group, resolved } = isJsonObject(notify) ? notify : {}
+  const set = (name: string, value: Json | undefined) => {
+    const next = withMember(notify, name, value)
+    onChange(withConfig(draft, 'notify', Object.keys(next).length === 0 ? undefined : next))
+  }
+  const names = hasArguments(targetOf(draft)) ? known : { ...known, arguments: [] }
+  return (
+    <>
+      {(hasWindows || resolved !== undefined) && (
+        <CheckField
+          label="Also notify when it is over"
+          checked={resolved === true}
+          onChange={checked => set('resolved', checked || undefined)}
+        />
+      )}
+      {faultAt('config.notify.resolved') !== undefined && <p class="fault">{faultAt('config.notify.resolved')}</p>}
+      {(!hasWindows || quiet !== undefined) && (
+        <CheckField
+          label="After an alert, stay quiet for a time"
+          checked={quiet !== undefined}
+          onChange={checked => set('quiet', checked ? { seconds: 3_600 } : undefined)}
+        />
+      )}
+      {isJsonObject(quiet) && (
+        <fieldset class="receiver" aria-label="Quiet time">
+          <SpanField
+            label="Quiet for"
+            value={quiet}
+            error={
+              faultAt('config.notify.quiet') ??
+              faultAt('config.notify.quiet.seconds') ??
+              faultAt('config.notify.quiet.blocks')
+            }
+            onChange={next => set('quiet', next)}
+          />
+          <NamesField
+            label="For each"
+            names={listAt(quiet, 'by')}
+            path="config.notify.quiet.by"
+            known={names}
+            faultAt={faultAt}
+            onChange={by => set('quiet', withMember(quiet, 'by', by))}
+          />
+        </fieldset>
+      )}
+      <CheckField
+        label="Send alerts that come together as one message"
+        checked={group !== undefined}
+        onChange={checked => set('group', checked ? { wait: { seconds: 30 } } : undefined)}
+      />
+      {isJsonObject(group) && (
+        <fieldset class="receiver" aria-label="Groups">
+          <div class="pair">
+            <SpanField
+              label="Wait"
+              value={group.wait}
+              error={faultAt('config.notify.group.wait', { inside: true }) ?? faultAt('config.notify.group')}
+              inTime
+              onChange={wait => set('group', { ...group, wait })}
+            />
+            <TextField
+              label="At most (optional)"
+              value={String(group.size ?? '')}
+              error={faultAt('config.notify.group.size')}
+              onInput={text =>
+                set(
+                  'group',
+                  withMember(group, 'size', text === '' ? undefined : /^\d{1,9}$/.test(text) ? Number(text) : text),
+                )
+              }
+            />
+          </div>
+          <NamesField
+            label="With the same"
+            names={listAt(group, 'by')}
+            path="config.notify.group.by"
+            known={names}
+            others={['network']}
+            faultAt={faultAt}
+            onChange={by => set('group', withMember(group, 'by', by))}
+          />
+        </fieldset>
+      )}
+    </>
+  )
+}
+
+const FORM_MEMBERS = {
+  config: ['targetType', 'targetMap', 'alerts', 'read', 'when', 'notify'],
+  'config.read': ['balances', 'address', 'call', 'args', 'decimals', 'every'],
+  'config.when': ['by', 'keys', 'within', 'conditions', 'resolve'],
+  'config.notify': ['resolved', 'quiet', 'group'],
+} as const
+const OF_CONDITION = ['aggregate', 'name', 'operator', 'value']
+
+/** Members of a rule that the form has no place for, and leaves as they are. */
+export const untouchedOf = (rule: JsonObject): string[] => {
+  const own = Object.entries(FORM_MEMBERS).flatMap(([path, known]) => unknownMembers(valueAt(rule, path), known))
+  const inner = (['conditions', 'resolve'] as const).flatMap(of =>
+    listAt(rule, `config.when.${of}`).flatMap(it => unknownMembers(it, OF_CONDITION)),
+  )
+  return [...new Set([...own, ...inner])]
+}
