@@ -13,13 +13,11 @@ export interface WindowsMeasured {
   rules: number
   keys: number
   matches: number
-  /** Gathering the matches of a block by key, in milliseconds. */
-  gather: Times
   /** Windows, verdicts and rows of a block in the store, in its transaction, in milliseconds. */
   store: Times
 }
 
-const SPEC: WindowSpec = {
+export const WINDOW_SPEC: WindowSpec = {
   by: ['args.to'],
   within: { blocks: 20 },
   conditions: [
@@ -43,7 +41,7 @@ export const measureWindows = (
     const all = Array.from(
       { length: rules },
       (_, rule): WindowRule => ({
-        ...{ rule, revision: 1, start: FIRST, spec: SPEC, targetType: 'Event', confirmations: 0 },
+        ...{ rule, revision: 1, start: FIRST, spec: WINDOW_SPEC, targetType: 'Event', confirmations: 0 },
         ...{ notifyPending: false, notifyResolved: false, limits: { keys: 100_000, rows: 1_000_000 } },
       }),
     )
@@ -52,25 +50,18 @@ export const measureWindows = (
     const insertBlock = db.prepare(
       "INSERT INTO block (number, hash, time, hashes, ends, record) VALUES (?, ?, ?, x'', x'', x'')",
     )
-    const gather: number[] = []
     const store: number[] = []
     for (let number = FIRST; number < FIRST + blocks; number++) {
       const hash = Buffer.alloc(32, number)
-      const began = performance.now()
       const found = all.map(({ rule }) => {
-        const entries = createEntries(measuresOf(SPEC))
-        for (let i = 0; i < each; i++) {
-          const value = { text: '', number: exactOf(BigInt(i) * 10n ** 18n), unsigned: true }
-          entries.add(
-            `["${(i % keys).toString(16).padStart(40, '0')}"]`,
-            () => `0x${i}`,
-            () => [value],
-          )
-        }
+        const entries = createEntries<number>(measuresOf(WINDOW_SPEC), {
+          id: i => `0x${i}`,
+          values: i => [{ text: '', number: exactOf(BigInt(i) * 10n ** 18n), unsigned: true }],
+        })
+        for (let i = 0; i < each; i++) entries.add(`["${(i % keys).toString(16).padStart(40, '0')}"]`, i)
         const gathered = entries.finish()
         return { rule, entries: gathered, lasts: gathered.map(() => 0) }
       })
-      gather.push(performance.now() - began)
       const own = { _id: 'block', _type: 'block' as const, source: '{}' }
       const shown = `0x${hash.toString('hex')}`
       const rows: WindowRows = {
@@ -83,7 +74,7 @@ export const measureWindows = (
         store.push(performance.now() - at)
       })()
     }
-    return { rules, keys, matches, gather: timesOf(gather), store: timesOf(store) }
+    return { rules, keys, matches, store: timesOf(store) }
   } finally {
     db.close()
     rmSync(folder, { recursive: true })

@@ -19,9 +19,9 @@ export interface WindowEntry {
   key: string
   count: number
   /** Of the first matches. */
-  ids: string[]
+  ids: readonly string[]
   /** In the order of the measures. */
-  parts: EntryPart[]
+  parts: readonly EntryPart[]
 }
 
 export type EntryPart =
@@ -38,43 +38,94 @@ export const MAX_NAMED = 20
 
 type GatheredPart = { sum: ExactSum; signed: 0 | 1 } | { bound: Exact | undefined } | { texts: Set<string> }
 
-/** Gathers the matches of one rule in one block. */
-export const createEntries = (measures: readonly WindowMeasure[]) => {
-  const keys = new Map<string, { count: number; ids: string[]; parts: GatheredPart[] }>()
-  const emptyPart = ({ kind }: WindowMeasure): GatheredPart =>
-    kind === 'sum'
-      ? { sum: { digits: 0n, scale: 0, values: 0 }, signed: 0 }
-      : kind === 'distinct'
-        ? { texts: new Set() }
-        : { bound: undefined }
+export interface MatchValues<Match> {
+  id(match: Match): string
+  values(match: Match, measure: number): readonly WindowValue[]
+}
 
-  const gather = (part: GatheredPart, { kind }: WindowMeasure, values: readonly WindowValue[]) => {
-    for (const { text, number, unsigned } of values) {
-      if ('texts' in part) part.texts.add(text)
-      else if (number === undefined) continue
-      else if ('sum' in part) {
-        addExact(part.sum, number)
-        part.sum.values++
-        if (!unsigned) part.signed = 1
-      } else if (part.bound === undefined || compareExact(number, part.bound) * (kind === 'least' ? -1 : 1) > 0)
-        part.bound = number
-    }
+/** The only match of a key so far; rules with the same measures share it. */
+export interface LoneMatch<Match> extends Pick<WindowEntry, 'ids' | 'parts'> {
+  match: Match
+}
+
+export const loneMatchOf = <Match>(
+  measures: readonly WindowMeasure[],
+  { id, values }: MatchValues<Match>,
+  match: Match,
+): LoneMatch<Match> => {
+  const parts = measures.map(emptyPart)
+  for (let i = 0; i < measures.length; i++) gather(parts[i]!, measures[i]!, values(match, i))
+  return { match, ids: [id(match)], parts: parts.map(toPart) }
+}
+
+interface SeveralMatches<Match> {
+  count: number
+  ids: string[]
+  parts: GatheredPart[]
+  last: Match
+}
+
+export interface WindowEntries<Match> {
+  add(key: string, match: Match): void
+  finish(): WindowEntry[]
+  /** The last match of each entry. */
+  lasts(): Match[]
+}
+
+/** Gathers the matches of one rule in one block. Most keys have one match: it is kept as it is. */
+export const createEntries = <Match>(
+  measures: readonly WindowMeasure[],
+  from: MatchValues<Match>,
+  lone = (match: Match) => loneMatchOf(measures, from, match),
+): WindowEntries<Match> => {
+  const keys = new Map<string, LoneMatch<Match> | SeveralMatches<Match>>()
+
+  const addTo = (several: SeveralMatches<Match>, match: Match) => {
+    several.count++
+    several.last = match
+    if (several.ids.length < MAX_NAMED) several.ids.push(from.id(match))
+    for (let i = 0; i < measures.length; i++) gather(several.parts[i]!, measures[i]!, from.values(match, i))
   }
 
   return {
-    /** `valuesOf`: of each measure. `id` is asked for where it is named. */
-    add(key: string, id: () => string, valuesOf: (measure: number) => readonly WindowValue[]) {
-      let found = keys.get(key)
-      if (found === undefined) {
-        found = { count: 0, ids: [], parts: measures.map(emptyPart) }
-        keys.set(key, found)
+    add(key, match) {
+      const found = keys.get(key)
+      if (found === undefined) keys.set(key, lone(match))
+      else if ('count' in found) addTo(found, match)
+      else {
+        const several = { count: 0, ids: [], parts: measures.map(emptyPart), last: match }
+        addTo(several, found.match)
+        addTo(several, match)
+        keys.set(key, several)
       }
-      found.count++
-      if (found.ids.length < MAX_NAMED) found.ids.push(id())
-      for (let i = 0; i < measures.length; i++) gather(found.parts[i]!, measures[i]!, valuesOf(i))
     },
-    finish: (): WindowEntry[] =>
-      [...keys].map(([key, { count, ids, parts }]) => ({ key, count, ids, parts: parts.map(toPart) })),
+    finish: () =>
+      Array.from(keys, ([key, found]) =>
+        'count' in found
+          ? { key, count: found.count, ids: found.ids, parts: found.parts.map(toPart) }
+          : { key, count: 1, ids: found.ids, parts: found.parts },
+      ),
+    lasts: () => Array.from(keys.values(), found => ('count' in found ? found.last : found.match)),
+  }
+}
+
+const emptyPart = ({ kind }: WindowMeasure): GatheredPart =>
+  kind === 'sum'
+    ? { sum: { digits: 0n, scale: 0, values: 0 }, signed: 0 }
+    : kind === 'distinct'
+      ? { texts: new Set() }
+      : { bound: undefined }
+
+const gather = (part: GatheredPart, { kind }: WindowMeasure, values: readonly WindowValue[]) => {
+  for (const { text, number, unsigned } of values) {
+    if ('texts' in part) part.texts.add(text)
+    else if (number === undefined) continue
+    else if ('sum' in part) {
+      addExact(part.sum, number)
+      part.sum.values++
+      if (!unsigned) part.signed = 1
+    } else if (part.bound === undefined || compareExact(number, part.bound) * (kind === 'least' ? -1 : 1) > 0)
+      part.bound = number
   }
 }
 

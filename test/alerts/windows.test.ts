@@ -29,13 +29,11 @@ const ruleOf = (spec: WindowSpec, more: Partial<WindowRule> = {}): WindowRule =>
 type Matches = Record<string, number>
 
 const entriesOf = (spec: WindowSpec, matches: Matches): WindowEntry[] => {
-  const entries = createEntries(measuresOf(spec))
-  for (const [key, value] of Object.entries(matches))
-    entries.add(
-      JSON.stringify([key]),
-      () => `id of ${key}`,
-      () => [{ text: String(value), number: exactOf(BigInt(value)), unsigned: true }],
-    )
+  const entries = createEntries<string>(measuresOf(spec), {
+    id: key => `id of ${key}`,
+    values: key => [{ text: String(matches[key]), number: exactOf(BigInt(matches[key]!)), unsigned: true }],
+  })
+  for (const key of Object.keys(matches)) entries.add(JSON.stringify([key]), key)
   return entries.finish()
 }
 

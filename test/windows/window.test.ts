@@ -30,16 +30,14 @@ const valueIn = ({ value }: Match, name: string): bigint => (name === 'signed' ?
 
 const entriesOf = (spec: WindowSpec, matches: readonly Match[]): WindowEntry[] => {
   const measures = measuresOf(spec)
-  const entries = createEntries(measures)
-  for (const match of matches)
-    entries.add(
-      match.key,
-      () => 'id',
-      i => {
-        const number = valueIn(match, measures[i]!.name)
-        return [{ text: String(number), number: exactOf(number), unsigned: unsigned(measures[i]!) }]
-      },
-    )
+  const entries = createEntries<Match>(measures, {
+    id: () => 'id',
+    values(match, i) {
+      const number = valueIn(match, measures[i]!.name)
+      return [{ text: String(number), number: exactOf(number), unsigned: unsigned(measures[i]!) }]
+    },
+  })
+  for (const match of matches) entries.add(match.key, match)
   return entries.finish()
 }
 

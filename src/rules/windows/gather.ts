@@ -1,9 +1,9 @@
 import type { Document } from '../../documents/document.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { createEntries, type WindowEntry } from '../../windows/entries.ts'
+import { createEntries, type WindowEntries, type WindowEntry } from '../../windows/entries.ts'
 import { type Entity, entityDocument } from '../entities.ts'
 import type { StoredRule } from '../rule.ts'
-import { createMatchReader, type MatchReader } from './read.ts'
+import { createMatchReaders, type MatchReader } from './read.ts'
 
 export interface LastMatch {
   kind: Kind
@@ -18,40 +18,29 @@ export interface GatheredRule {
   lasts: LastMatch[]
 }
 
-const matchReaders = new WeakMap<StoredRule, MatchReader>()
-const matchReaderOf = (rule: StoredRule): MatchReader => {
-  const known = matchReaders.get(rule) ?? createMatchReader(rule.input.config)
-  matchReaders.set(rule, known)
-  return known
-}
-
 /** Gathers what rules with `when` find in one block. */
 export const createGathering = () => {
-  const rules = new Map<StoredRule, { entries: ReturnType<typeof createEntries>; lasts: Map<string, Entity> }>()
+  const rules = new Map<StoredRule, { reader: MatchReader; entries: WindowEntries<Entity> }>()
+  const readerOf = createMatchReaders()
   return {
     /** False if it needs decimals that are not known yet. */
     add(rule: StoredRule, entity: Entity): boolean {
-      const reader = matchReaderOf(rule)
-      if (reader.waits(entity)) return false
       let found = rules.get(rule)
       if (found === undefined) {
-        found = { entries: createEntries(reader.measures), lasts: new Map() }
+        const reader = readerOf(rule.input.config)
+        found = { reader, entries: createEntries(reader.measures, reader.of, reader.lone) }
         rules.set(rule, found)
       }
-      const key = reader.key(entity)
-      found.entries.add(
-        key,
-        () => entityDocument(entity)!._id,
-        measure => reader.values(entity, measure),
-      )
-      found.lasts.set(key, entity)
+      const { reader, entries } = found
+      if (reader.waits(entity)) return false
+      entries.add(reader.key(entity), entity)
       return true
     },
     finish: (): GatheredRule[] =>
-      [...rules].map(([rule, { entries, lasts }]) => ({
+      [...rules].map(([rule, { entries }]) => ({
         rule,
         entries: entries.finish(),
-        lasts: [...lasts.values()].map(entity => ({ kind: entity.kind, document: entityDocument(entity)! })),
+        lasts: entries.lasts().map(entity => ({ kind: entity.kind, document: entityDocument(entity)! })),
       })),
   }
 }

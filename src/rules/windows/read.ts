@@ -1,10 +1,10 @@
 import type { ComparedValue } from '../../query/compare.ts'
 import { showExact, simplifyExact } from '../../query/exact.ts'
-import type { WindowValue } from '../../windows/entries.ts'
+import { type LoneMatch, loneMatchOf, type MatchValues, type WindowValue } from '../../windows/entries.ts'
 import { measuresOf, type WindowMeasure } from '../../windows/spec.ts'
 import { canonicalKey, keptText } from '../../windows/window.ts'
 import { attributeSteps } from '../attributes.ts'
-import { type Entity, type EntityValues, entityValues } from '../entities.ts'
+import { type Entity, type EntityValues, entityDocument, entityValues } from '../entities.ts'
 import { lacksDecimals } from '../match-group.ts'
 import { kindOfTarget, type RuleConfig } from '../rule.ts'
 
@@ -14,48 +14,77 @@ export interface MatchReader {
   /** Whether decimals are missing that the values need. */
   waits(entity: Entity): boolean
   key(entity: Entity): string
-  values(entity: Entity, measure: number): readonly WindowValue[]
+  of: MatchValues<Entity>
+  lone(entity: Entity): LoneMatch<Entity>
 }
 
-export const createMatchReader = ({ targetType, when }: RuleConfig): MatchReader => {
-  const kind = kindOfTarget(targetType)
-  const measures = measuresOf(when!)
+/** Makes readers for rules that look at the same entities: each value is read once for all of them. */
+export const createMatchReaders = () => {
   const fields = new Map<string, Field>()
-  const fieldOf = (name: string): Field => {
-    const known = fields.get(name)
-    if (known) return known
-    const steps = attributeSteps(kind, [name])
-    // Amounts in units of their token are read as conditions with `useScaledValue` are.
-    const scaled = steps.length === 3 && steps[0] === 'args' && steps[2] === 'scaled'
-    const source = entityValues(kind, scaled ? steps.slice(0, 2) : steps, scaled)
-    const argument = steps[0] === 'args' ? steps[1] : undefined
-    const field = { source, scaled, argument }
-    fields.set(name, field)
-    return field
-  }
-  const by = (when!.by ?? []).map(fieldOf)
-  const of = measures.map(({ name }) => fieldOf(name))
-  const scaled = [...fields.values()].filter(field => field.scaled)
-  return {
-    measures,
-    waits: entity => scaled.some(({ source }) => lacksDecimals(source, entity)),
-    key: entity => (by.length === 0 ? '[]' : JSON.stringify(by.map(field => faceText(field.source.faces(entity)[0])))),
-    values(entity, measure) {
-      const field = of[measure]!
-      return field.source.faces(entity).map(face => ({
-        text: faceText(face)!,
-        number: face.number,
-        unsigned: field.argument === undefined || isUnsigned(entity, field.argument),
-      }))
-    },
+  const keys = new Map<string, (entity: Entity) => string>()
+  const lones = new Map<string, (entity: Entity) => LoneMatch<Entity>>()
+  return ({ targetType, when }: RuleConfig): MatchReader => {
+    const kind = kindOfTarget(targetType)
+    const fieldOf = (name: string): Field => {
+      const known = fields.get(`${kind} ${name}`) ?? createField(kind, name)
+      fields.set(`${kind} ${name}`, known)
+      return known
+    }
+    const { by = [] } = when!
+    const measures = measuresOf(when!)
+    const of = measures.map(({ name }) => fieldOf(name))
+    const keyFields = by.map(fieldOf)
+    const scaled = [...new Set([...keyFields, ...of])].filter(field => field.isScaled)
+    const keyName = JSON.stringify([kind, by])
+    const key = keys.get(keyName) ?? ofEntity(entity => JSON.stringify(keyFields.map(field => field.text(entity))))
+    keys.set(keyName, key)
+    const values: MatchValues<Entity> = {
+      id: entity => entityDocument(entity)!._id,
+      values: (entity, measure) => of[measure]!.values(entity),
+    }
+    const loneName = JSON.stringify([kind, measures])
+    const lone = lones.get(loneName) ?? ofEntity(entity => loneMatchOf(measures, values, entity))
+    lones.set(loneName, lone)
+    return { measures, waits: entity => scaled.some(field => field.waits(entity)), key, of: values, lone }
   }
 }
 
 interface Field {
-  source: EntityValues
-  scaled: boolean
-  /** Name or position of an argument. */
-  argument: string | undefined
+  isScaled: boolean
+  waits(entity: Entity): boolean
+  /** Of the first value; null without one. */
+  text(entity: Entity): string | null
+  values(entity: Entity): readonly WindowValue[]
+}
+
+const createField = (kind: Entity['kind'], name: string): Field => {
+  const steps = attributeSteps(kind, [name])
+  // Amounts in units of their token are read as conditions with `useScaledValue` are.
+  const isScaled = steps.length === 3 && steps[0] === 'args' && steps[2] === 'scaled'
+  const source: EntityValues = entityValues(kind, isScaled ? steps.slice(0, 2) : steps, isScaled)
+  const argument = steps[0] === 'args' ? steps[1] : undefined
+  return {
+    isScaled,
+    waits: ofEntity(entity => lacksDecimals(source, entity)),
+    text: entity => faceText(source.faces(entity)[0]),
+    values: ofEntity(entity => {
+      const unsigned = argument === undefined || isUnsigned(entity, argument)
+      return source.faces(entity).map(face => ({ text: faceText(face)!, number: face.number, unsigned }))
+    }),
+  }
+}
+
+/** Entities are matched with all rules one after the other: what was read of the last one is kept. */
+const ofEntity = <T>(read: (entity: Entity) => T): ((entity: Entity) => T) => {
+  let stamp = 0
+  let found: T
+  return entity => {
+    if (entity.stamp !== stamp) {
+      found = read(entity)
+      stamp = entity.stamp
+    }
+    return found
+  }
 }
 
 const faceText = (face: ComparedValue | undefined): string | null => {
