@@ -82,4 +82,44 @@ describe('rules in the console, on a chain that grows and reorganises', { skip }
       ['alert.confirmed', 'alert.retracted'],
     )
   })
+
+  test('an alert of windows is open, has ended, and is retracted', async t => {
+    const receiver = await startReceiver(t)
+    const [, , , wallet, other] = await chain.anvil.call<string[]>('eth_accounts')
+    const { status, body } = await bench.server.ask<{ id: number }>('/alerting/rules', {
+      ...{ name: 'Often', maxConfirmationCount: 1, technology: 'ethereum', blockchain: 'anvil', network: 'local' },
+      config: {
+        targetType: 'Transaction',
+        targetMap: [{ name: 'from', operator: 'Equals', value: wallet }],
+        when: {
+          ...{ by: ['from'], within: { blocks: 3 } },
+          conditions: [{ aggregate: 'Count', operator: 'Greater', value: '1' }],
+        },
+        notify: { resolved: true },
+        alerts: [{ type: 'Webhook (POST)', parameters: { url: receiver.url } }],
+      },
+    })
+    assert.equal(status, 201, JSON.stringify(body))
+    const page = await bench.enter(t, `/console/rules/${body.id}`)
+    await page.locator('.sentence', { hasText: 'of more than 1 transaction from' }).waitFor()
+    await mine(4)
+    await send(wallet!, other!)
+    await send(wallet!, other!)
+    const grid = page.getByRole('grid', { name: 'Alerts' })
+    await grid.getByText('pending').waitFor()
+    await mine(1)
+    await grid.getByText('open', { exact: true }).click()
+    await says(page, 'Open: its conditions still hold.')
+    await see(page.getByRole('complementary', { name: 'The open alert' }), 'number of matches 2', /^3 blocks/)
+    await mine(3)
+    await says(page, 'Its conditions held until block')
+    await grid.getByText('ended', { exact: true }).waitFor()
+    await until(
+      () => receiver.calls.map(({ headers }) => headers['webhook-type']),
+      types => types.join() === 'alert.confirmed,alert.resolved',
+    )
+    await chain.anvil.call('anvil_reorg', 5, [])
+    await isStored()
+    await see(grid, 'retracted')
+  })
 })

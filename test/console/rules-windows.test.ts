@@ -69,6 +69,8 @@ describe('rules over time and of state in the console', { skip }, () => {
     await second.getByLabel('Of', { exact: true }).fill('from')
     await second.getByLabel('Value').fill('3')
     await says(page, 'of more than 1,000,000 DUSD and more than 3 different from in DUSD Transfer to one receiver')
+    await page.getByLabel('Held for (optional)', { exact: true }).fill('5')
+    await says(page, 'to one receiver within 10 minutes, held for 5 minutes, on demo local')
     await press(page, '+ A condition of the end')
     await page.getByLabel('Send alerts that come together as one message').check()
     await checkLayout(page)
@@ -82,6 +84,7 @@ describe('rules over time and of state in the console', { skip }, () => {
         { aggregate: 'Sum', name: 'args.value.scaled', operator: 'Greater', value: '1000000' },
         { aggregate: 'Distinct', name: 'args.from', operator: 'Greater', value: '3' },
       ],
+      hold: { seconds: 300 },
       resolve: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
     })
     assert.deepEqual(notify, { resolved: true, group: { wait: { seconds: 30 } } })

@@ -46,7 +46,7 @@ export const Alerts = ({ rule }: { rule: Rule }) => {
           {...{ pages, open, empty, ...rest }}
           label="Alerts"
           what="the alerts"
-          columns={isOfWindows ? EPISODES : ALERTS}
+          columns={!isOfWindows ? ALERTS : open === '' ? EPISODES : EPISODES.slice(0, 4)}
         >
           {opened && <OpenAlert alert={opened} rule={rule} again={pages.again} />}
         </PagedList>
@@ -82,11 +82,11 @@ const EPISODES: readonly Column<Alert>[] = [
   STATE_COLUMN,
   { title: 'For', width: 'minmax(14ch, 1fr)', isMain: true, cell: it => <EpisodeKey of={it} /> },
   {
-    ...{ title: 'Values', width: 'minmax(18ch, 2fr)' },
+    ...{ title: 'Values', width: 'minmax(18ch, 2fr)', wraps: 'minmax(18ch, 2fr)' },
     cell: ({ when }) => when && <Text value={valuesWords(when.conditions)} brief />,
   },
-  { title: 'Opened', width: '21ch', cell: it => <Time value={it.receivedAt} brief /> },
-  { title: 'Ended', width: '21ch', cell: it => episodeEnd(it) },
+  { title: 'Opened', width: '21ch', wraps: '10ch', cell: it => <Time value={it.receivedAt} brief /> },
+  { title: 'Ended', width: '21ch', wraps: '10ch', cell: it => episodeEnd(it) },
   DELIVERIES_COLUMN,
   BLOCK_COLUMN,
 ]
@@ -185,6 +185,7 @@ const Life = ({ alert, network }: { alert: Alert; network: string }) => {
   return (
     <ol class="life" aria-label="The life of the alert">
       <li>{say`Found in block ${block.toLocaleString()}, which was received ${<Time value={receivedAt} />}`}</li>
+      {when?.ended && <li>{`Its conditions held until block ${when.ended.block.toLocaleString()}.`}</li>}
       {state === 'pending' ? (
         <li>{waitsFor(confirmations, head === undefined ? undefined : Math.max(head - block, 0))}</li>
       ) : (
@@ -193,7 +194,6 @@ const Life = ({ alert, network }: { alert: Alert; network: string }) => {
           {ENDS[state]}
         </li>
       )}
-      {when?.ended && <li>{`Its conditions held until block ${when.ended.block.toLocaleString()}.`}</li>}
       {stateWords(alert) === 'open' && <li>Open: its conditions still hold.</li>}
     </ol>
   )

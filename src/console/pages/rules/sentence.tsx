@@ -117,7 +117,8 @@ const windowSpan = (when: Json | undefined): string => {
   const each = listAt(when, 'by').map(
     name => BY_WORDS[roleOf({ names: String(name).split('.') }) ?? ''] ?? `for each ${fieldWords(String(name))}`,
   )
-  return ` ${[...each, span && `${isSilent ? 'for' : 'within'} ${span}`].filter(Boolean).join(' ')},`
+  const held = spanWords(valueAt(when, 'hold'))
+  return ` ${[...each, span && `${isSilent ? 'for' : 'within'} ${span}`].filter(Boolean).join(' ')},${held && ` held for ${held},`}`
 }
 
 const BY_WORDS: Partial<Record<string, string>> = {

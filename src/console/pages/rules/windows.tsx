@@ -126,9 +126,7 @@ const WindowFields = ({ when, known, faultAt, onChange }: WindowProps) => {
         names={by}
         path="config.when.by"
         {...{ known, faultAt }}
-        onChange={names =>
-          onChange(withMember(withMember(when, 'by', names), 'keys', names?.length === 1 ? when.keys : undefined))
-        }
+        onChange={names => set('by', names)}
       />
       {(by.length === 1 || when.keys !== undefined) && (
         <LinesField
@@ -136,6 +134,15 @@ const WindowFields = ({ when, known, faultAt, onChange }: WindowProps) => {
           error={faultAt('config.when.keys', { inside: true })}
           value={when.keys}
           onChange={keys => set('keys', keys.length === 0 ? undefined : keys)}
+        />
+      )}
+      {(!hasFirst || when.hold !== undefined) && (
+        <SpanField
+          label="Held for (optional)"
+          value={when.hold}
+          hint="So long must all hold before it is an alert."
+          error={faultAt('config.when.hold', { inside: true })}
+          onChange={hold => set('hold', Object.values(hold).every(it => it === '') ? undefined : hold)}
         />
       )}
       {!hasFirst && (
@@ -360,7 +367,7 @@ export const Notify = ({ draft, known, faultAt, onChange }: ConditionsProps) => 
 const FORM_MEMBERS = {
   config: ['targetType', 'targetMap', 'alerts', 'read', 'when', 'notify'],
   'config.read': ['balances', 'address', 'call', 'args', 'decimals', 'every'],
-  'config.when': ['by', 'keys', 'within', 'conditions', 'resolve'],
+  'config.when': ['by', 'keys', 'within', 'conditions', 'hold', 'resolve'],
   'config.notify': ['resolved', 'quiet', 'group'],
 } as const
 const OF_CONDITION = ['aggregate', 'name', 'operator', 'value']
