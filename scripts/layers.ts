@@ -212,6 +212,10 @@ export const ROOMS: Record<string, Room> = {
     packages: ['better-sqlite3', 'nodemailer', 'undici'],
     sql: 'its own file',
   },
+  'back-test': {
+    is: 'What a rule would have told of stored blocks: episodes, messages',
+    may: ['limits', 'delivery', 'rules', 'windows', 'query', 'documents', 'mapping', 'lib'],
+  },
   ingest: {
     is: 'Indexing of a network: threads, back-fill and head, scopes, redecoding, status',
     folders: {
@@ -332,6 +336,7 @@ export const ROOMS: Record<string, Room> = {
       'export',
       'rules',
       'alerts',
+      'back-test',
       'delivery',
       'ingest',
       'doctor',

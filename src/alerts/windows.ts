@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { createBlocks } from '../engine/blocks.ts'
-import { checksumAddress } from '../lib/keccak.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { Confirmations, TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { WindowEntry } from '../windows/entries.ts'
+import { namedKey } from '../windows/shown-key.ts'
 import type { WindowSpec } from '../windows/spec.ts'
 import type { RuleWindow, WindowBlock, WindowLimits } from '../windows/window.ts'
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
@@ -214,20 +214,12 @@ const shownWindow = (
   { key, ids, from, first }: OpenedKey,
 ): AlertWindow => {
   const { conditions, matches } = window.show(key)
-  const { by = [], within } = spec
-  const values = JSON.parse(key) as (string | null)[]
   return {
-    key: {
-      ...Object.fromEntries(by.map((name, i) => [name, keyAsShown(values[i] ?? null)])),
-      ...(first && { [first.name]: keyAsShown(first.value) }),
-    },
-    window: { fromBlock: from ?? now.number, toBlock: now.number, ...within },
+    key: namedKey(spec, key, first),
+    window: { fromBlock: from ?? now.number, toBlock: now.number, ...spec.within },
     ...{ conditions, matches, entities: ids, late: false },
   }
 }
-
-const SHOWN_ADDRESS = /^0x[\da-f]{40}$/
-const keyAsShown = (text: string | null) => (text !== null && SHOWN_ADDRESS.test(text) ? checksumAddress(text) : text)
 
 /** What the owner of the rule should know of its windows; undefined: nothing. */
 const noteOn = (

@@ -42,12 +42,6 @@ export const networkWarnings = (input: RuleInput, networks: readonly string[]): 
   )
 
 /** Warnings about a rule. */
-/** As `warningsOf`, of a simulation. */
-export const simulationWarnings = (...[input, config, abis]: Parameters<typeof warningsOf>): string[] => [
-  ...(input.config.when ? ['The rule has windows: these are the matches in them, not its alerts.'] : []),
-  ...warningsOf(input, config, abis),
-]
-
 export const warningsOf = (input: RuleInput, config: Pick<Config, 'smtp' | 'networks'>, abis: OwnAbis): string[] => [
   ...outsideScopes(input, config.networks),
   ...findUnsatisfiable(input.config, abis),

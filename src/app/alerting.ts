@@ -27,7 +27,7 @@ import type { Rules } from '../rules/store.ts'
 import { networkIndex } from '../search/index-names.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
-import { idleReason, networkWarnings, simulationWarnings, warningsOf } from './advice.ts'
+import { idleReason, networkWarnings, warningsOf } from './advice.ts'
 import { simulate } from './simulate.ts'
 import { createOwnAbis } from './stores.ts'
 
@@ -96,10 +96,8 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     },
 
     async simulate(rule, range, asking) {
-      return {
-        ...(await simulate(await searchFor(options, asking.account, rule), rule, range, asking)),
-        warnings: simulationWarnings(rule, config, abis),
-      }
+      const found = await simulate(await searchFor(options, asking.account, rule), rule, range, asking)
+      return { ...found, warnings: [...(found.warnings ?? []), ...warningsOf(rule, config, abis)] }
     },
 
     async test(rule, id, signal) {
@@ -325,8 +323,12 @@ interface AlertHit {
 const UNSAVED = 0
 
 /** To search for matches of a rule, with the watch lists of its account as they are now. */
-const searchFor = async ({ networks, pool, rules }: AlertingOptions, account: number, { config }: RuleInput) => ({
-  ...{ networks, pool },
+const searchFor = async (
+  { networks, pool, rules, config: { limits } }: AlertingOptions,
+  account: number,
+  { config }: RuleInput,
+) => ({
+  ...{ networks, pool, limits },
   lists: await loadLists(rules.lists, account, config),
 })
 
@@ -346,7 +348,8 @@ export const alertFor = async (
   const among = options.networks().filter(network => covers(rule.network, network))
   const hit =
     id === undefined
-      ? ((await simulate(options, input, { size: 1 }, { account: NO_ACCOUNT, signal })).hits[0] as AlertHit | undefined)
+      ? ((await simulate({ ...options, limits: undefined }, input, { size: 1 }, { account: NO_ACCOUNT, signal }))
+          .hits[0] as AlertHit | undefined)
       : await documentOf(options.pool, among, { kind, id }, signal)
   if (hit === undefined)
     throw refuse(

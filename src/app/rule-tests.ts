@@ -1,9 +1,10 @@
 import { isRecord } from '../lib/arrays.ts'
 import { refuse } from '../lib/errors.ts'
 import { checkFilled, checkInteger, checkList, checkObject, createInputPlace, type RuleFault } from '../rules/input.ts'
-import { quietOf } from '../rules/notify/quiet.ts'
+import { createQuietFilter } from '../rules/notify/messages.ts'
 import type { RuleInput } from '../rules/rule.ts'
 import { documentBlock, type RuleSimulation } from '../rules/search.ts'
+import { secondsOf, wholeSourceText } from '../rules/windows/stored.ts'
 
 /** What a rule must find in a range of stored blocks. */
 export interface RuleTest {
@@ -78,23 +79,9 @@ export const compareAlerts = (rule: RuleInput, test: RuleTest, simulation: RuleS
 
 /** The matches that are alerts, of those in the order of the chain. */
 const withoutQuiet = ({ config }: RuleInput, hits: readonly TestedHit[]): ExpectedAlert[] => {
-  const last = new Map<string, { block: number; time: number }>()
-  return hits.flatMap(({ _id: id, _source }) => {
-    const { number: block } = documentBlock({ _source })
-    const quiet = quietOf(config, JSON.stringify(_source))
-    if (!quiet) return [{ block, id }]
-    const time = secondsOf(_source.timestamp)
-    const before = last.get(quiet.key)
-    if (
-      before &&
-      (quiet.blocks === undefined ? time - before.time < quiet.seconds! : block - before.block < quiet.blocks)
-    )
-      return []
-    last.set(quiet.key, { block, time })
-    return [{ block, id }]
+  const isAlert = createQuietFilter(config)
+  return hits.flatMap(hit => {
+    const { number: block } = documentBlock(hit)
+    return isAlert({ block, time: secondsOf(hit), source: wholeSourceText(hit) }) ? [{ block, id: hit._id }] : []
   })
 }
-
-/** Blocks and transactions have seconds, all else a date in UTC. */
-const secondsOf = (timestamp: unknown): number =>
-  typeof timestamp === 'string' ? Date.parse(`${timestamp}Z`) / 1_000 : Number(timestamp)

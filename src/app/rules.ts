@@ -28,7 +28,7 @@ import { openRules, type Rules } from '../rules/store.ts'
 import { openSecrets } from '../rules/webhook-secrets.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
-import { idleReason, missingReason, simulationWarnings, warningsOf } from './advice.ts'
+import { idleReason, missingReason, warningsOf } from './advice.ts'
 import { networksOf, openPool } from './compose.ts'
 import { createRuleBook, type RuleBook, type RulePage } from './rule-book.ts'
 import { simulate } from './simulate.ts'
@@ -63,6 +63,8 @@ interface BlockRange {
   to?: BlockPoint | undefined
   /** Maximum number of hits. */
   size: number
+  /** Maximum number of episodes. */
+  episodes?: number
 }
 
 /**
@@ -185,10 +187,10 @@ export const createRulesService = (
         data,
         networks,
         openPool: poolOf,
-        lists,
+        ...{ lists, limits: config.limits },
         signal: shutdown.signal,
       })
-      return { ...found, warnings: simulationWarnings(rule, config, abis) }
+      return { ...found, warnings: [...(found.warnings ?? []), ...warningsOf(rule, config, abis)] }
     },
 
     /** Newest first. */
@@ -306,8 +308,20 @@ const openLate = (config: Config, shutdown: Run['shutdown']) => {
 /** Simulates a rule over stored blocks. */
 const simulateHere = async (
   rule: RuleInput,
-  { from, to, size }: BlockRange,
-  { data, networks, openPool, lists, signal }: Searched & { data: string; lists: FindList; signal: AbortSignal },
+  { from, to, size, episodes }: BlockRange,
+  {
+    data,
+    networks,
+    openPool,
+    lists,
+    limits,
+    signal,
+  }: Searched & {
+    data: string
+    lists: FindList
+    limits: Limits
+    signal: AbortSignal
+  },
 ) => {
   const network = networkOf(rule)
   const [one, ...others] = networks().filter(it => covers(network, it))
@@ -325,8 +339,8 @@ const simulateHere = async (
   const top = (await pool.ranges(one)).at(-1)?.to ?? 0
   const blockOf = (point: BlockPoint | undefined) =>
     point && ('block' in point ? point.block : Math.max(0, top - point.latest))
-  const range = { fromBlock: blockOf(from), toBlock: blockOf(to), size }
+  const range = { fromBlock: blockOf(from), toBlock: blockOf(to), size, episodes }
   if (range.fromBlock !== undefined && range.toBlock !== undefined && range.toBlock < range.fromBlock)
     throw refuse('bad_range', `The last block, ${range.toBlock}, is before the first, ${range.fromBlock}.`)
-  return simulate({ pool, networks, lists }, rule, range, { account: NO_ACCOUNT, signal })
+  return simulate({ pool, networks, lists, limits }, rule, range, { account: NO_ACCOUNT, signal })
 }

@@ -1,11 +1,14 @@
+import { backTest } from '../back-test/run.ts'
 import { refuse } from '../lib/errors.ts'
 import { gapsIn, type Range } from '../lib/ranges.ts'
 import { partsBetween } from '../lib/time.ts'
+import type { Limits } from '../limits/index.ts'
 import type { FindList } from '../rules/lower.ts'
 import { readSource } from '../rules/notify/values.ts'
 import { covers, isWide, networkOf, type RuleInput } from '../rules/rule.ts'
 import {
   edgeSearch,
+  MAX_EPISODES,
   type RuleSimulation,
   type SimulatedRange,
   type SimulationOfNetwork,
@@ -17,8 +20,10 @@ import type { Pool } from '../search/pool.ts'
 import type { NetworkCaller } from '../search/service.ts'
 
 interface SimulateOptions {
-  pool: Pick<Pool, 'ranges' | 'request'>
+  pool: Pick<Pool, 'ranges' | 'request' | 'deadlineMs'>
   networks(): readonly string[]
+  /** Undefined: alerts are not counted, and windows not evaluated. */
+  limits?: Limits | undefined
   /** Watch lists of the rule's account. */
   lists: FindList
 }
@@ -27,7 +32,7 @@ const DEFAULT_HITS = 10
 
 /** Backtests a rule: searches its matches in stored history, without alerts (dry run). */
 export const simulate = async (
-  { pool, networks, lists }: SimulateOptions,
+  { pool, networks, lists, limits }: SimulateOptions,
   rule: RuleInput,
   range: SimulatedRange,
   asking: Pick<NetworkCaller, 'account' | 'signal'>,
@@ -44,10 +49,10 @@ export const simulate = async (
       'index_not_found_exception',
       `${named} is neither stored nor configured here: there is nothing to search.`,
     )
-  if (!isWide(named)) return simulateIn({ pool, lists }, named, rule, range, asking)
+  if (!isWide(named)) return simulateIn({ pool, lists, limits }, named, rule, range, asking)
   const each: SimulationOfNetwork[] = []
   for (const network of among)
-    each.push({ network, ...(await simulateIn({ pool, lists }, network, rule, range, asking)) })
+    each.push({ network, ...(await simulateIn({ pool, lists, limits }, network, rule, range, asking)) })
   return addUp(each, range)
 }
 
@@ -66,8 +71,35 @@ const addUp = (
     .sort((a, b) => timeIn(b) - timeIn(a))
     .slice(0, size),
   ...(buckets !== undefined && { series: null }),
-  networks: each.map(({ hits: _, ...one }) => one),
+  ...(each.every(({ alerts }) => alerts !== undefined) && addUpAlerts(each)),
+  networks: each.map(({ hits: _, warnings: __, ...one }) => one),
 })
+
+const addUpAlerts = (each: readonly SimulationOfNetwork[]) => {
+  const sum = (numbers: readonly (number | null | undefined)[]) =>
+    numbers.reduce<number | null>((all, one) => (all === null ? null : (one ?? null) && all + one!), 0)
+  const episodes = each
+    .flatMap(({ network, windows }) => (windows?.episodes ?? []).map(episode => ({ network, ...episode })))
+    .sort((a, b) => (a.opened.time < b.opened.time ? 1 : -1))
+  const [first] = each
+  return {
+    alerts: sum(each.map(({ alerts }) => alerts)),
+    messages: (first!.messages ?? []).map((one, i) => ({
+      ...one,
+      messages: sum(each.map(({ messages }) => messages?.[i]?.messages)),
+    })),
+    ...(each.some(({ windows }) => windows) && {
+      windows: {
+        episodes: episodes.slice(0, MAX_EPISODES),
+        open: each.reduce((all, { windows }) => all + (windows?.open ?? 0), 0),
+        undecided: [],
+      },
+    }),
+    warnings: [
+      ...new Set(each.flatMap(({ network, warnings = [] }) => warnings.map(warning => `${network}: ${warning}`))),
+    ],
+  }
+}
 
 /** Seconds of blocks and transactions, and dates of all else. */
 const timeIn = (hit: unknown): number => {
@@ -76,10 +108,10 @@ const timeIn = (hit: unknown): number => {
 }
 
 const simulateIn = async (
-  { pool, lists }: Omit<SimulateOptions, 'networks'>,
+  { pool, lists, limits }: Omit<SimulateOptions, 'networks'>,
   network: string,
   rule: RuleInput,
-  { buckets, size = DEFAULT_HITS, ...range }: SimulatedRange,
+  { buckets, size = DEFAULT_HITS, episodes, ...range }: SimulatedRange,
   asking: Pick<NetworkCaller, 'account' | 'signal'>,
 ): Promise<RuleSimulation> => {
   const ranges = await pool.ranges(network)
@@ -103,9 +135,15 @@ const simulateIn = async (
     return hit && Number(hit._source.timestamp) * 1_000
   }
 
+  const tested = async (total: number) =>
+    limits &&
+    backTest({
+      ...{ rule, lists, network, from, to, ranges, total, ask, limits, episodes },
+      deadlineMs: pool.deadlineMs,
+    })
   if (buckets === undefined) {
     const hits = hitsIn(await ask(request))
-    return { total: hits.total, ...whole, hits: hits.hits }
+    return { total: hits.total, ...whole, hits: hits.hits, ...(await tested(hits.total)) }
   }
   const [first, last] = [await timeOf('asc'), await timeOf('desc')]
   if (first === undefined || last === undefined) return { ...none, series: null }
@@ -118,7 +156,7 @@ const simulateIn = async (
     intervalMs: parts.intervalMs,
     buckets: parts.starts.map(start => ({ from: new Date(start).toISOString(), count: counts.get(start) ?? 0 })),
   }
-  return { total: hits.total, ...whole, hits: hits.hits, series }
+  return { total: hits.total, ...whole, hits: hits.hits, series, ...(await tested(hits.total)) }
 }
 
 interface BlockHit {

@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS, type Limits } from '../limits/index.ts'
 import { createMetrics, type Metrics } from '../metrics/index.ts'
 import type { StoredRule } from '../rules/rule.ts'
 import { createAttempts } from './attempts.ts'
-import type { ChannelOf } from './channels/channel.ts'
+import { type ChannelOf, DIGEST_MS } from './channels/channel.ts'
 import type { Expansion } from './ledger/alert-deliveries.ts'
 import type { DeliveryAttempt } from './ledger/outcomes.ts'
 import type { Job } from './ledger/queue.ts'
@@ -77,7 +77,7 @@ export const createWorker = ({
   limits = DEFAULT_LIMITS,
   options = {},
 }: WorkerOptions) => {
-  const { perDestination = 10, total = 200, schedule = SCHEDULE_MS, digestMs = 120_000, keepMs = KEEP_MS } = options
+  const { perDestination = 10, total = 200, schedule = SCHEDULE_MS, digestMs = DIGEST_MS, keepMs = KEEP_MS } = options
   const scheduler = createScheduler({ total, byAccount: limits.deliveriesByAccount })
   const counted = createCounters(metrics)
   const controller = new AbortController()

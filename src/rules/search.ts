@@ -3,6 +3,7 @@ import { type Kind, lookup } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { andNode, rangeNode } from '../query/simplify.ts'
+import type { ShownCondition } from '../windows/window.ts'
 import { type FindList, lowerConditions, toQuery } from './lower.ts'
 import { kindOfTarget, type RuleConfig } from './rule.ts'
 
@@ -23,6 +24,8 @@ export interface SimulatedRange {
   /** Most buckets of the series. */
   buckets?: number | undefined
   size?: number | undefined
+  /** Most episodes to show; `MAX_EPISODES` by default. */
+  episodes?: number | undefined
 }
 
 /** The result of running a rule over stored history (backtest). */
@@ -39,9 +42,53 @@ export interface RuleSimulation {
   series?: SimulationSeries | null
   /** For several networks: each result without hits; only these have holes and series. */
   networks?: Omit<SimulationOfNetwork, 'hits'>[]
+  /** How many alerts there would have been; null if it takes too long to tell. */
+  alerts?: number | null
+  /** For each receiver of the rule. */
+  messages?: SimulatedMessages[]
+  /** Only of a rule with `when`. */
+  windows?: SimulatedWindows
   /** Also for stored rules. */
   warnings?: string[]
 }
+
+/** Messages that a receiver would have got, as if each block had been final at once; null if it takes too long to tell. */
+export interface SimulatedMessages {
+  /** Place in the rule's alerts. */
+  action: number
+  type: string
+  messages: number | null
+}
+
+export interface SimulatedWindows {
+  /** Newest first, `MAX_EPISODES` of them at most; `alerts` is their number. */
+  episodes: SimulatedEpisode[]
+  /** How many had not ended. */
+  open: number
+  /** Blocks at which a window reached into blocks that are not stored. */
+  undecided: { from: number; to: number }[]
+}
+
+export interface SimulatedEpisode {
+  /** Only for several networks. */
+  network?: string
+  key: Readonly<Record<string, string | null>>
+  opened: SimulatedMoment
+  /** Null while it is open; absent with `First`, whose alerts do not end. */
+  ended?: SimulatedMoment | null
+  matches: number
+  /** Of each condition the value that was furthest beyond its bound. */
+  peak: ShownCondition[]
+}
+
+export interface SimulatedMoment {
+  block: number
+  /** ISO-8601, UTC. */
+  time: string
+}
+
+/** Most episodes that a simulation shows. */
+export const MAX_EPISODES = 1_000
 
 export interface SimulationOfNetwork extends RuleSimulation {
   network: string
@@ -95,7 +142,7 @@ export const searchOf = (
 /** Fields with the block's number, other than `blockNumber`. */
 const NUMBER_FIELDS: Partial<Record<Kind, string>> = { block: 'number', token: 'firstSeen' }
 
-const blocksBetween = (kind: Kind, from: number, to: number): Node =>
+export const blocksBetween = (kind: Kind, from: number, to: number): Node =>
   rangeNode(lookup(kind, `${NUMBER_FIELDS[kind] ?? 'blockNumber'}.num`)!, { gte: BigInt(from), lte: BigInt(to) })
 
 export const documentBlock = ({ _source }: { _source: Record<string, unknown> }): { number: number; hash: string } => {

@@ -164,6 +164,7 @@ export const createPool = (options: PoolOptions) => {
 
   return {
     ...service,
+    deadlineMs,
     /** As `search`, for a request that was parsed already. */
     request: async ({
       request,

@@ -111,7 +111,10 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
     oldest: states.oldest,
     named: states.named,
 
-    step(now: WindowBlock, entries: readonly WindowEntry[]): WindowStep & { taken: WindowEntry[] } {
+    step(
+      now: WindowBlock,
+      entries: readonly WindowEntry[],
+    ): WindowStep & { taken: WindowEntry[]; touched: Set<string> } {
       since ??= now
       const touched = new Set<string>()
       states.leave(now, touched)
@@ -132,7 +135,7 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
       if (firsts !== undefined && complete)
         for (const one of fresh)
           if (keys.has(one.key) && allHold(tests, keys.get(one.key)!, complete) === true) result.first.push(one)
-      return { ...result, taken }
+      return { ...result, taken, touched }
     },
 
     /** Values of the conditions of a key, and its number of matches. */

@@ -56,6 +56,9 @@ export interface SendContext {
   group?: string | undefined
 }
 
+/** How long messages wait that may be combined. */
+export const DIGEST_MS = 120_000
+
 /** One way to notify receivers. It knows neither the store nor the schedule. */
 export interface Channel<A extends Action = Action> {
   /** Messages of one rule and action may be combined; otherwise `send` takes exactly one. */

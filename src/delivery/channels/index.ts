@@ -1,3 +1,4 @@
+import { lazy } from '../../lib/caches.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Secret } from '../../lib/secret.ts'
 import { CHANNEL_TYPES } from '../../rules/channels.ts'
@@ -41,6 +42,12 @@ export const preview = (action: Action, message: AlertMessage, links = NO_LINKS)
 /** Identifies a receiver across rules: one host may have many. */
 export const receiverOfAction = (action: Action): string => channelKind(action).receiver(action)
 
+/** Whether several messages of a rule go to a receiver as one: by `notify.group`, or always. */
+export const joinsMessages = (action: Action): { groups: boolean; combines: boolean } => {
+  const { groups, combines = false } = unsent().of(action)
+  return { groups: groups(action), combines }
+}
+
 interface ChannelOptions {
   /** Non-public address ranges that webhooks and chats may reach. */
   allowed: readonly string[]
@@ -68,3 +75,6 @@ export const createChannels = (options: ChannelOptions) => {
     },
   }
 }
+
+/** Channels that send nothing. */
+const unsent = lazy(() => createChannels({ allowed: [], smtp: undefined, mailFrom: undefined }))

@@ -1,18 +1,12 @@
 import { fullType } from '../../decode/signature.ts'
 import type { EventAbi } from '../../decode/types.ts'
 import type { DocumentDecoding } from '../../documents/document.ts'
-import { scaled } from '../../documents/show.ts'
 import type { Kind } from '../../mapping/index.ts'
-import { sourceInteger } from '../../query/compare.ts'
+import { type ArgumentOfDocument, commonDecimals } from '../../query/shown-decimals.ts'
 import type { StoreReader } from '../reader.ts'
 
 /** Finds the decoding of a document by its shown fields and the known declarations. */
 export type Decodings = ReturnType<typeof createDecodings>
-
-interface DecodedArgument {
-  name: string
-  value: { hex: string; scaled: number | null; type: string }
-}
 
 export const createDecodings = (reader: StoreReader) => {
   const known = { event: createShapes(reader, 'log'), call: createShapes(reader, 'call') }
@@ -23,7 +17,7 @@ export const createDecodings = (reader: StoreReader) => {
      */
     of(kind: Kind, { event, method, args }: Record<string, unknown>): readonly DocumentDecoding[] {
       if (kind !== 'event' && kind !== 'call') return []
-      const shown = args as readonly DecodedArgument[]
+      const shown = args as readonly ArgumentOfDocument[]
       const shape = shapeOf(
         kind === 'event' ? event : method,
         shown.map(({ name, value }) => [value.type, name]),
@@ -55,14 +49,3 @@ const createShapes = (reader: StoreReader, of: 'log' | 'call'): ((shape: string)
 }
 
 const shapeOf = (name: unknown, args: readonly (readonly string[])[]): string => JSON.stringify([name, args])
-
-/** The decimals that integers are shown with; null without any. */
-const commonDecimals = (args: readonly DecodedArgument[]): number | null => {
-  const shown = args.filter(({ value }) => value.scaled !== null)
-  if (shown.length === 0) return null
-  for (let decimals = 0; decimals <= MAX_SCALE; decimals++)
-    if (shown.every(({ value }) => scaled(sourceInteger(value)!, decimals) === value.scaled)) return decimals
-  return null
-}
-
-const MAX_SCALE = 255

@@ -152,6 +152,23 @@ export const simulationRange = strict(blockRange)
 
 /** Start of each, and its number of matches. */
 const buckets = arrayOf(strict({ from: timestamp, count: int }))
+const atBlock = strict({ block: int, time: timestamp })
+const episode = strict({
+  network: may(described('Only for several networks.', str)),
+  key: mapOf(orNull(str)),
+  opened: atBlock,
+  ended: may(described('Null while it is open; absent with `First`.', orNull(atBlock))),
+  matches: int,
+  peak: described(
+    'Of each condition, the value that was furthest beyond its bound.',
+    arrayOf(strict({ aggregate: choiceOf(AGGREGATES), name: may(str), value: orNull(str) })),
+  ),
+})
+const simulatedWindows = strict({
+  episodes: described('The newest 1,000; `alerts` is their number.', arrayOf(episode)),
+  open: described('How many have not ended.', int),
+  undecided: described('Blocks at which a window reached into blocks that are not stored.', ranges),
+})
 const simulation = strict({
   total: described('How often the rule would have fired; of a rule with `when`, its matches.', int),
   complete: described('Whether all blocks of the range are stored.', flag),
@@ -159,6 +176,14 @@ const simulation = strict({
   series: may(
     described('Matches by the time of blocks, if `buckets` was given.', orNull(strict({ intervalMs: int, buckets }))),
   ),
+  alerts: may(described('How many alerts there would have been; null if it takes too long to tell.', orNull(int))),
+  messages: may(
+    described(
+      'Messages to each receiver of the rule, as if each block had been final at once.',
+      arrayOf(strict({ action: int, type: str, messages: orNull(int) })),
+    ),
+  ),
+  windows: may(described('Of a rule with `when`.', simulatedWindows)),
   warnings: may(
     described('What will not do what the owner of the rule may expect, as in a stored rule.', arrayOf(str)),
   ),

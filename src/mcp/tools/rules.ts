@@ -61,6 +61,8 @@ interface Simulated extends AgentAnswer {
   total: string
   hits: { _id: string; _source: Record<string, unknown> }[]
   holes?: unknown[]
+  alerts?: string | null
+  windows?: { episodes: object[] }
   warnings?: string[]
 }
 
@@ -104,13 +106,15 @@ targetType: Event Transaction Block Call Trace Log Contract Token. operator: Equ
     output: { total: 'string', hits: 'array', simulated: 'string', warnings: 'array', truncated: 'boolean' },
     async run({ network, rule: short, lastBlocks, size = FEW_HITS }, session) {
       const { rule, resolved, hasReceiver } = await wholeRule(session, network, short)
-      const { total, hits, holes = [], warnings = [] } = await trySimulation(session, rule, { lastBlocks, size })
+      const found = await trySimulation(session, rule, { lastBlocks, size })
+      const { total, hits, holes = [], alerts, windows, warnings = [] } = found
       const addresses = hits.map(({ _source: { address, to } }) => address ?? to)
       const tokens = await tokensAmong(session, network, maySearch(session) ? addresses : [])
       const showing = { currency: session.currencyOf(network), tokens }
       const shown = hits.map(({ _id, _source }) => ({ _id, ...brief(showDocument(_source, showing)) }))
       const answerWith = (kept: readonly object[]) => ({
-        ...{ total, hits: kept, simulated: signRule(session, rule), holes, resolved },
+        ...{ total, hits: kept, simulated: signRule(session, rule), holes, resolved, alerts },
+        ...(windows && { episodes: windows.episodes.slice(0, MAX_SHOWN_HITS) }),
         warnings: [...warnings, ...missingReceiver(hasReceiver)],
         ...(kept.length < shown.length && { truncated: true, next: 'Only the newest hits are shown: ask for fewer.' }),
         note: CHAIN_TEXT,

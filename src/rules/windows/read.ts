@@ -1,4 +1,4 @@
-import type { ComparedValue } from '../../query/compare.ts'
+import { type ComparedDocument, type ComparedValue, facesAt } from '../../query/compare.ts'
 import { showExact, simplifyExact } from '../../query/exact.ts'
 import { type LoneMatch, loneMatchOf, type MatchValues, type WindowValue } from '../../windows/entries.ts'
 import { measuresOf, type WindowMeasure } from '../../windows/spec.ts'
@@ -58,20 +58,62 @@ interface Field {
 }
 
 const createField = (kind: Entity['kind'], name: string): Field => {
-  const steps = attributeSteps(kind, [name])
-  // Amounts in units of their token are read as conditions with `useScaledValue` are.
-  const isScaled = steps.length === 3 && steps[0] === 'args' && steps[2] === 'scaled'
-  const source: EntityValues = entityValues(kind, isScaled ? steps.slice(0, 2) : steps, isScaled)
-  const argument = steps[0] === 'args' ? steps[1] : undefined
+  const { steps, isScaled, argument } = stepsOfName(kind, name)
+  const source: EntityValues = entityValues(kind, steps, isScaled)
   return {
     isScaled,
     waits: ofEntity(entity => lacksDecimals(source, entity)),
     text: entity => faceText(source.faces(entity)[0]),
-    values: ofEntity(entity => {
-      const unsigned = argument === undefined || isUnsigned(entity, argument)
-      return source.faces(entity).map(face => ({ text: faceText(face)!, number: face.number, unsigned }))
-    }),
+    values: ofEntity(entity => windowValuesOf(source.faces(entity), argument, entity.decoded?.args)),
   }
+}
+
+/** Amounts in units of their token are read as conditions with `useScaledValue` are. */
+const stepsOfName = (kind: Entity['kind'], name: string) => {
+  const steps = attributeSteps(kind, [name])
+  const isScaled = steps.length === 3 && steps[0] === 'args' && steps[2] === 'scaled'
+  const argument = steps[0] === 'args' ? steps[1] : undefined
+  return { steps: isScaled ? steps.slice(0, 2) : steps, isScaled, argument }
+}
+
+/** The same of stored documents, with their decoding where they have one. */
+export const createDocumentReader = <D extends ComparedDocument & { _id: string }>({
+  targetType,
+  when,
+}: RuleConfig): Pick<MatchReader, 'measures'> & { key(document: D): string; of: MatchValues<D> } => {
+  const kind = kindOfTarget(targetType)
+  const fieldOf = (name: string) => {
+    const { steps, isScaled, argument } = stepsOfName(kind, name)
+    return { faces: facesAt(steps, isScaled, kind), argument }
+  }
+  const measures = measuresOf(when!)
+  const by = (when!.by ?? []).map(fieldOf)
+  const of = measures.map(({ name }) => fieldOf(name))
+  return {
+    measures,
+    key: document => JSON.stringify(by.map(({ faces }) => faceText(faces(document)[0]))),
+    of: {
+      id: ({ _id }) => _id,
+      values(document, measure) {
+        const { faces, argument } = of[measure]!
+        const args = (document._source.args ?? []) as { name: string; value: { type: string } }[]
+        return windowValuesOf(
+          faces(document),
+          argument,
+          argument === undefined ? [] : args.map(({ name, value: { type } }) => ({ name, type })),
+        )
+      },
+    },
+  }
+}
+
+const windowValuesOf = (
+  faces: readonly ComparedValue[],
+  argument: string | undefined,
+  args: readonly { name: string; type: string }[] | null | undefined,
+): WindowValue[] => {
+  const unsigned = argument === undefined || isUnsigned(args ?? [], argument)
+  return faces.map(face => ({ text: faceText(face)!, number: face.number, unsigned }))
 }
 
 /** Entities are matched with all rules one after the other: what was read of the last one is kept. */
@@ -93,8 +135,5 @@ const faceText = (face: ComparedValue | undefined): string | null => {
   return face.number && !/^(true|false)$/.test(face.text) ? showExact(simplifyExact(face.number)) : keptText(face.text)
 }
 
-const isUnsigned = ({ decoded }: Entity, name: string): boolean => {
-  const args = decoded?.args ?? []
-  const arg = args.find(it => it.name === name) ?? args[Number(name)]
-  return arg?.type.startsWith('uint') === true
-}
+const isUnsigned = (args: readonly { name: string; type: string }[], name: string): boolean =>
+  (args.find(it => it.name === name) ?? args[Number(name)])?.type.startsWith('uint') === true

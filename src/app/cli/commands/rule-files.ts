@@ -13,7 +13,7 @@ import { findIneffective } from '../../../rules/ineffective.ts'
 import { faultInList } from '../../../rules/input.ts'
 import type { RuleInput } from '../../../rules/rule.ts'
 import { checkRule, type RuleFault, SERVER_PROPERTIES } from '../../../rules/schema.ts'
-import type { RuleSimulation } from '../../../rules/search.ts'
+import type { RuleSimulation, SimulatedEpisode } from '../../../rules/search.ts'
 import type { Cancelled, EditedRules, RuleBook, RuleEdits, ShownRule } from '../../rule-book.ts'
 import type { CheckedRule, RulesService } from '../../rules.ts'
 import { type CommandContext, command, misused, type Streams } from '../command.ts'
@@ -409,7 +409,8 @@ const appliedJson = (done: readonly AppliedStep[], dryRun: boolean) => {
 export const rulesSimulateCommand = command({
   name: 'rules simulate',
   usage: 'FILE|ID [--from N|latest-K] [--to N|latest-K] [--size N]',
-  summary: 'Shows how often a rule would have fired in the stored blocks, and the newest hits. Sends nothing.',
+  summary:
+    'Shows how often a rule would have fired in the stored blocks, its episodes and messages, and the newest hits. Sends nothing.',
   settings: ['queryDeadline', 'limit'],
   options: {
     from: setting(blockPoint, undefined, 'First block to search. The default is the first stored block.'),
@@ -456,7 +457,7 @@ const readRuleFile = async (
 
 const formatSimulated = (
   rule: RuleInput,
-  { total, fromBlock, toBlock, holes, hits, warnings = [] }: RuleSimulation,
+  { total, fromBlock, toBlock, holes, hits, alerts, messages = [], windows, warnings = [] }: RuleSimulation,
 ): string => {
   const { name, technology, blockchain, network, config } = rule
   const happened = config.when ? `matches ${counted(total, 'document')}` : `would have fired ${counted(total, 'time')}`
@@ -465,10 +466,51 @@ const formatSimulated = (
   return [
     `${formatText(name)} ${happened} in ${stored} of ${technology}/${blockchain}/${network}.`,
     ...(holes.length === 0 ? [] : [`Not stored, and not looked at: ${formatRanges(holes)}`]),
+    ...(typeof alerts === 'number' && (windows || messages.some(it => it.messages !== total))
+      ? [formatAlerts(alerts, messages, windows)]
+      : []),
+    ...(windows && windows.undecided.length > 0
+      ? [`Undecided, since a window reaches into blocks that are not stored: ${formatRanges(windows.undecided)}`]
+      : []),
     ...warnings.map(warning => `Warning: ${formatText(warning, 2_000)}`),
+    ...(windows && windows.episodes.length > 0
+      ? [
+          formatTable(
+            ['OPENED', 'ENDED', 'MATCHES', 'KEY', 'PEAK'],
+            windows.episodes.slice(0, MAX_PRINTED).map(formatEpisode),
+          ),
+        ]
+      : []),
     ...(hits.length === 0 ? [] : [formatTable(['BLOCK', 'ID', 'WHAT'], (hits as SimulatedHit[]).map(formatHit))]),
   ].join('\n')
 }
+
+const formatAlerts = (
+  alerts: number,
+  messages: NonNullable<RuleSimulation['messages']>,
+  windows: RuleSimulation['windows'],
+): string => {
+  const still = windows && windows.open > 0 ? `, ${windows.open} of them still open` : ''
+  const sent = messages.map(({ type, messages }) => `${counted(messages ?? 0, 'message')} by ${type}`)
+  return `That is ${counted(alerts, 'alert')}${still}${sent.length === 0 ? '' : `: ${sent.join(', ')}`}.`
+}
+
+/** Episodes that are printed; all are in the answer for programs. */
+const MAX_PRINTED = 20
+
+const formatEpisode = ({ network, key, opened, ended, matches, peak }: SimulatedEpisode): string[] => [
+  `${network === undefined ? '' : `${network} `}${opened.block}`,
+  ended === undefined ? '' : ended === null ? 'open' : String(ended.block),
+  String(matches),
+  formatText(
+    Object.entries(key)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(', '),
+  ),
+  formatText(
+    peak.map(({ aggregate, name, value }) => `${aggregate}${name === undefined ? '' : ` ${name}`} ${value}`).join(', '),
+  ),
+]
 
 interface SimulatedHit {
   _id: string

@@ -1,0 +1,177 @@
+import { DIGEST_MS } from '../delivery/channels/channel.ts'
+import { joinsMessages } from '../delivery/channels/index.ts'
+import { ChainsieveError, retry } from '../lib/errors.ts'
+import type { Range } from '../lib/ranges.ts'
+import type { Limits } from '../limits/index.ts'
+import type { FindList } from '../rules/lower.ts'
+import { type AlertEvent, createMessageCount, createQuietFilter } from '../rules/notify/messages.ts'
+import { actionsOf, notifiesPending, type RuleInput } from '../rules/rule.ts'
+import {
+  documentBlock,
+  MAX_EPISODES,
+  type RuleSimulation,
+  type SimulatedEpisode,
+  type SimulatedMoment,
+} from '../rules/search.ts'
+import { hiddenFields, type StoredMatch, secondsOf, wholeSourceText } from '../rules/windows/stored.ts'
+import type { Episode } from '../windows/replay.ts'
+import { namedKey } from '../windows/shown-key.ts'
+import type { WindowSpec } from '../windows/spec.ts'
+import type { WindowBlock } from '../windows/window.ts'
+import { type AskStore, type BlockHistory, createStoredBlocks } from './stored-blocks.ts'
+import { runWindows } from './windows.ts'
+
+export interface BackTest {
+  rule: RuleInput
+  lists: FindList
+  network: string
+  from: number
+  to: number
+  /** Stored blocks, and the matches among those of the range. */
+  ranges: readonly Range[]
+  total: number
+  ask: AskStore
+  limits: Limits
+  deadlineMs: number
+  /** Most episodes to show. */
+  episodes?: number | undefined
+}
+
+type BackTested = Pick<RuleSimulation, 'alerts' | 'messages' | 'windows' | 'warnings'>
+
+/** The alerts that a rule would have made, and the messages of its receivers. */
+export const backTest = async (test: BackTest): Promise<BackTested> => {
+  const { rule, ask, deadlineMs } = test
+  const { config } = rule
+  const messages = countMessages(rule)
+  const hidden = config.when ? hiddenFields(config) : []
+  if (hidden.length > 0)
+    return untold(messages, `stored documents do not show ${hidden.join(' and ')}, which lies within an argument.`)
+  const until = performance.now() + deadlineMs
+  const check = () => {
+    if (performance.now() > until) throw passedDeadline()
+  }
+  const blocks = createStoredBlocks(request => {
+    check()
+    return ask(request)
+  })
+  try {
+    return config.when ? await windowsOf(test, { blocks, check, messages }) : await alertsOf(test, { blocks, messages })
+  } catch (error) {
+    if (!(error instanceof ChainsieveError && error.code === PASSED_DEADLINE)) throw error
+    return untold(messages, 'that takes longer than query-deadline: ask for fewer blocks.')
+  }
+}
+
+const PASSED_DEADLINE = 'search_timeout_exception'
+const passedDeadline = () =>
+  retry(PASSED_DEADLINE, 'the back-test passed its deadline: ask for fewer blocks, or raise query-deadline')
+
+const untold = (messages: Messages, why: string): BackTested => ({
+  alerts: null,
+  messages: messages.counts().map(it => ({ ...it, messages: null })),
+  warnings: [`The alerts of the rule in these blocks were not counted: ${why}`],
+})
+
+type Messages = ReturnType<typeof countMessages>
+
+const countMessages = (rule: RuleInput) => {
+  const pending = notifiesPending(rule) && rule.maxConfirmationCount !== 0
+  const receivers = actionsOf(rule).map((action, place) => {
+    const { groups, combines } = joinsMessages(action)
+    const digestMs = combines ? DIGEST_MS : 0
+    const count = createMessageCount({ config: rule.config, pending }, { groups, digestMs })
+    return { action: place, type: action.type, combines, count }
+  })
+  const { quiet, group } = rule.config.notify ?? {}
+  return {
+    /** Whether each match is an alert and a message. */
+    areAlone: quiet === undefined && group === undefined && !receivers.some(({ combines }) => combines),
+    perAlert: pending ? 2 : 1,
+    add(event: AlertEvent) {
+      for (const { count } of receivers) count.add(event)
+    },
+    counts: (other?: number) =>
+      receivers.map(({ action, type, count }) => ({ action, type, messages: other ?? count.count() })),
+  }
+}
+
+/** Matches of a rule without `when` that are looked at one by one. */
+const MAX_COUNTED = 50_000
+
+const alertsOf = async (
+  { rule: { config }, lists, network, from, to, total }: BackTest,
+  { blocks, messages }: { blocks: BlockHistory; messages: Messages },
+): Promise<BackTested> => {
+  if (messages.areAlone) return { alerts: total, messages: messages.counts(total * messages.perAlert) }
+  if (total > MAX_COUNTED) return untold(messages, `there are more than ${MAX_COUNTED} matches: ask for fewer blocks.`)
+  const isAlert = createQuietFilter(config)
+  let alerts = 0
+  for await (const match of blocks.matches(config, lists, from, to)) {
+    const { number: block } = documentBlock(match)
+    const found = { block, time: secondsOf(match), source: wholeSourceText(match) }
+    if (isAlert(found)) messages.add({ ...found, type: 'opened', alert: alerts++, network })
+  }
+  return { alerts, messages: messages.counts() }
+}
+
+const windowsOf = async (
+  { rule: { config }, lists, network, from, to, ranges, limits, episodes: most = MAX_EPISODES }: BackTest,
+  { blocks, check, messages }: { blocks: BlockHistory; check(): void; messages: Messages },
+): Promise<BackTested> => {
+  const spec = config.when!
+  const places = new Map<Episode, number>()
+  let shown: Episode[] = []
+  let alerts = 0
+  let open = 0
+  const tell = (type: AlertEvent['type'], { number: block, time }: WindowBlock, alert: number, last?: StoredMatch) =>
+    messages.add({ type, alert, block, time, network, source: last ? wholeSourceText(last) : '{}' })
+  const { ruleKeys: keys, ruleRows: rows } = limits
+  const { refused, undecided } = await runWindows(
+    { ...{ config, lists, from, to, ranges, blocks, check }, limits: { keys, rows } },
+    {
+      opened(episode, last) {
+        tell('opened', episode.opened, alerts, last)
+        if (!episode.first) {
+          places.set(episode, alerts)
+          open++
+        }
+        alerts++
+        shown.push(episode)
+        if (shown.length >= 2 * most) shown = shown.slice(-most)
+      },
+      ended(episode) {
+        open--
+        tell('ended', episode.ended!, places.get(episode)!)
+        places.delete(episode)
+      },
+    },
+  )
+  return {
+    ...{ alerts, messages: messages.counts() },
+    windows: {
+      episodes: shown
+        .slice(-most)
+        .toReversed()
+        .map((episode): SimulatedEpisode => showEpisode(spec, episode)),
+      ...{ open, undecided: undecided.map(range => ({ ...range })) },
+    },
+    ...(refused > 0 && {
+      warnings: [
+        `Its windows hold at most ${keys} keys and ${rows} rows: ${refused} times, matches of a further key in a block were left out.`,
+      ],
+    }),
+  }
+}
+
+const showEpisode = (spec: WindowSpec, { key, first, opened, ended, matches, peak }: Episode): SimulatedEpisode => ({
+  key: namedKey(spec, key, first),
+  opened: showMoment(opened),
+  ...(!first && { ended: ended && showMoment(ended) }),
+  ...{ matches, peak },
+})
+
+const showMoment = ({ number, time }: WindowBlock): SimulatedMoment => ({
+  block: number,
+  time: new Date(time * 1_000).toISOString(),
+})

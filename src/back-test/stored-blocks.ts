@@ -1,0 +1,77 @@
+import { asBigint, readDocument } from '../documents/show.ts'
+import { lookup } from '../mapping/index.ts'
+import type { SearchRequest } from '../query/request.ts'
+import { andNode, rangeNode } from '../query/simplify.ts'
+import type { FindList } from '../rules/lower.ts'
+import type { RuleConfig } from '../rules/rule.ts'
+import { blocksBetween, searchOf } from '../rules/search.ts'
+import type { StoredMatch } from '../rules/windows/stored.ts'
+import type { WindowBlock } from '../windows/window.ts'
+
+export type AskStore = (request: SearchRequest) => Promise<string>
+
+/** Hits that are read at once: few enough to hold up nothing else. */
+const MATCHES_AT_ONCE = 250
+const TIMES_AT_ONCE = 1_000
+
+/** Matches of a rule in stored blocks, and the times of these, page by page. */
+export const createStoredBlocks = (ask: AskStore) => {
+  const times = createBlockTimes(ask)
+  return {
+    ...times,
+    async *matches(config: RuleConfig, lists: FindList, from: number, to: number): AsyncGenerator<StoredMatch> {
+      let after: SearchRequest['after']
+      for (;;) {
+        const request = {
+          ...searchOf(config, { from, to, order: 'asc', size: MATCHES_AT_ONCE }, lists),
+          trackTotal: false,
+          after,
+        }
+        const { hits } = readAnswerHits<StoredMatch & { sort: [number] }>(await ask(request))
+        yield* hits
+        if (hits.length < MATCHES_AT_ONCE) return
+        after = { values: [BigInt(hits.at(-1)!.sort[0])], place: undefined }
+      }
+    },
+  }
+}
+
+export type BlockHistory = ReturnType<typeof createStoredBlocks>
+
+interface BlockTimeHit {
+  _source: { number: { num: number }; timestamp: number }
+}
+
+const createBlockTimes = (ask: AskStore) => {
+  let known = { from: 0, to: -1, times: new Map<number, number>() }
+  const blocks = async (query: SearchRequest['parts'][number]['query'], order: 'asc' | 'desc', size: number) => {
+    const request: SearchRequest = {
+      parts: [{ kind: 'block', query }],
+      sort: [{ by: '_doc', fields: {}, order, missing: '_last' }],
+      ...{ from: 0, size, trackTotal: false },
+      source: { includes: ['number', 'timestamp'], excludes: [] },
+    }
+    return readAnswerHits<BlockTimeHit>(await ask(request)).hits.map(
+      ({ _source: { number, timestamp } }): WindowBlock => ({ number: number.num, time: Number(timestamp) }),
+    )
+  }
+  return {
+    /** Epoch seconds; undefined if the block is not stored. Cheapest in their order. */
+    async timeOf(number: number): Promise<number | undefined> {
+      if (number < known.from || number > known.to) {
+        const to = number + TIMES_AT_ONCE - 1
+        const found = await blocks(blocksBetween('block', number, to), 'asc', TIMES_AT_ONCE)
+        known = { from: number, to, times: new Map(found.map(block => [block.number, block.time])) }
+      }
+      return known.times.get(number)
+    },
+    /** The last block below another one that is so early, or earlier. */
+    async lastUntil(time: number, below: number): Promise<number | undefined> {
+      const early = rangeNode(lookup('block', 'timestamp')!, { lte: time * 1_000 })
+      return (await blocks(andNode([blocksBetween('block', 0, below), early]), 'desc', 1))[0]?.number
+    },
+  }
+}
+
+const readAnswerHits = <H>(text: string): { hits: H[] } =>
+  (readDocument(text, asBigint) as { hits: { hits: H[] } }).hits

@@ -1,0 +1,86 @@
+import type { RuleConfig } from '../rule.ts'
+import { type Grouping, groupingOf } from './group.ts'
+import { quietOf } from './quiet.ts'
+
+/** What happens to an alert; `source` is the JSON text of its document. */
+export interface AlertEvent {
+  type: 'opened' | 'ended'
+  alert: number
+  block: number
+  /** Epoch seconds of the block. */
+  time: number
+  network: string
+  source: string
+}
+
+/** How a receiver gets messages. */
+export interface ReceiverOfMessages {
+  /** Whether `group` holds for it. */
+  groups: boolean
+  /** How long messages wait without a group, to be one. */
+  digestMs: number
+}
+
+/** Counts the messages that a receiver of a rule would have got, as if each block were final at once. */
+export const createMessageCount = (
+  { config, pending }: { config: RuleConfig; pending: boolean },
+  { groups, digestMs }: ReceiverOfMessages,
+) => {
+  const { notify, targetType } = config
+  /** Of messages before those of confirmed alerts, and of the others. */
+  const streams = { early: createJoinedMessages(), late: createJoinedMessages() }
+  const alike = (event: AlertEvent): Grouping | undefined =>
+    (groups ? groupingOf(notify?.group, { ...event, targetType }) : undefined) ??
+    (digestMs > 0 ? { key: '', size: Number.POSITIVE_INFINITY, waitMs: digestMs } : undefined)
+  return {
+    add(event: AlertEvent) {
+      if (event.type === 'ended' && notify?.resolved !== true) return
+      const grouping = alike(event)
+      if (pending && event.type === 'opened') streams.early.add(event, grouping)
+      streams.late.add(event, grouping)
+    },
+    count: (): number => streams.early.count() + streams.late.count(),
+  }
+}
+
+const createJoinedMessages = () => {
+  const waiting = new Map<string, { until: number; alerts: Set<number> }>()
+  let sent = 0
+  return {
+    add({ alert, type, time }: AlertEvent, grouping: Grouping | undefined) {
+      if (!grouping) return void sent++
+      const { key, size, waitMs } = grouping
+      let group = waiting.get(key)
+      if (group && time >= group.until) {
+        sent++
+        group = undefined
+      }
+      // An alert that ends before it is told is told once, as ended.
+      if (type === 'ended' && group?.alerts.delete(alert) && group.alerts.size === 0) group = undefined
+      group ??= { until: time + waitMs / 1_000, alerts: new Set() }
+      group.alerts.add(alert)
+      waiting.set(key, group)
+      if (group.alerts.size < size) return
+      sent++
+      waiting.delete(key)
+    },
+    count: (): number => sent + waiting.size,
+  }
+}
+
+/** Which matches, in the order of the chain, are alerts: `quiet` keeps others back. */
+export const createQuietFilter = (config: RuleConfig) => {
+  const last = new Map<string, { block: number; time: number }>()
+  return ({ block, time, source }: Pick<AlertEvent, 'block' | 'time' | 'source'>): boolean => {
+    const quiet = quietOf(config, source)
+    if (!quiet) return true
+    const before = last.get(quiet.key)
+    if (
+      before &&
+      (quiet.blocks === undefined ? time - before.time < quiet.seconds! : block - before.block < quiet.blocks)
+    )
+      return false
+    last.set(quiet.key, { block, time })
+    return true
+  }
+}

@@ -1,0 +1,138 @@
+import { compareExact, parseExact } from '../query/exact.ts'
+import type { WindowEntry } from './entries.ts'
+import type { FirstValue } from './shown-key.ts'
+import type { WindowSpan, WindowSpec } from './spec.ts'
+import { createRuleWindow, type ShownCondition, type WindowBlock, type WindowLimits } from './window.ts'
+
+/** What would be one alert. */
+export interface Episode {
+  key: string
+  /** Of a rule with `First`: such an episode has no end. */
+  first?: FirstValue
+  opened: WindowBlock
+  /** Null while it is open. */
+  ended: WindowBlock | null
+  /** Those in its first window, and those that came while it was open. */
+  matches: number
+  /** Of each condition the value that was furthest beyond its bound. */
+  peak: ShownCondition[]
+}
+
+export interface WindowReplayOptions {
+  spec: WindowSpec
+  limits: WindowLimits
+  /** The first block whose verdicts count. */
+  start: number
+  opened(episode: Episode): void
+  ended(episode: Episode): void
+}
+
+/** Spans before a block from which on the blocks decide on it. */
+export const spansBefore = ({ within, hold }: WindowSpec): WindowSpan[] => [within, ...(hold ? [hold] : [])]
+
+/**
+ * Follows the windows of a rule over stored blocks and tells the episodes. Blocks before `start` only
+ * fill the windows: what holds then opens with the first block from there on.
+ */
+export const createWindowReplay = ({ spec, limits, start, ...told }: WindowReplayOptions) => {
+  const window = createRuleWindow(spec, limits)
+  const nameOfFirst = spec.conditions.find(({ aggregate }) => aggregate === 'First')?.name
+  const open = new Map<string, Episode>()
+  const holding = new Map<string, WindowBlock>()
+  const early = new Set<string>()
+  const undecided: { from: number; to: number }[] = []
+  let since: WindowBlock | undefined
+  let refused = 0
+  let isWarm = false
+  let last = -1
+
+  const setSince = (block: WindowBlock) => {
+    since = block
+    holding.clear()
+    window.setSince(block)
+  }
+
+  /** What held before has held for long enough. */
+  const warm = () => {
+    isWarm = true
+    window.setOpen([])
+    window.setSince(since!)
+    if (!spec.hold) return
+    for (const key of early) holding.delete(key)
+    const ever = Number.NEGATIVE_INFINITY
+    window.setHolding([...[...early].map(key => [key, { number: ever, time: ever }] as const), ...holding])
+  }
+
+  const begin = (key: string, now: WindowBlock, first?: FirstValue): Episode => {
+    const { conditions, matches } = window.show(key)
+    const episode = { key, ...(first && { first }), opened: now, ended: null, matches, peak: conditions }
+    told.opened(episode)
+    return episode
+  }
+
+  const raise = ({ key, peak }: Episode) => {
+    for (const [i, now] of window.show(key).conditions.entries())
+      if (isFurther(now, peak[i]!, spec.conditions[i]!.operator)) peak[i] = now
+  }
+
+  const noteUndecided = (number: number, previous: number) => {
+    const before = undecided.at(-1)
+    if (before && before.to === previous) before.to = number
+    else undecided.push({ from: number, to: number })
+  }
+
+  return {
+    /** How often a block had matches of a further key for which there was no room. */
+    get refused() {
+      return refused
+    },
+    /** Blocks at which a window reached into blocks that are not stored. */
+    undecided: undecided as readonly { from: number; to: number }[],
+    /** Whether blocks without a match change nothing, up to `start`. */
+    get isIdle() {
+      if (since === undefined || holding.size > 0) return false
+      return (!isWarm && !spec.hold) || (window.size.rows === 0 && undecided.at(-1)?.to !== last)
+    },
+
+    /** Blocks come in their order. `follows`: whether none is missing before it. */
+    step(block: WindowBlock, entries: readonly WindowEntry[], follows: boolean) {
+      if (since === undefined || !follows) setSince(block)
+      if (!isWarm && block.number >= start) warm()
+      const step = window.step(block, entries)
+      refused += step.refused
+      for (const key of step.began) holding.set(key, block)
+      for (const keys of [step.broke, step.opened]) for (const key of keys) holding.delete(key)
+      const previous = last
+      last = block.number
+      if (!isWarm) {
+        for (const key of step.opened) early.add(key)
+        for (const key of step.ended) early.delete(key)
+        return
+      }
+      for (const { key, count } of step.taken) {
+        const episode = open.get(key)
+        if (episode) episode.matches += count
+      }
+      for (const key of step.ended) {
+        const episode = open.get(key)!
+        open.delete(key)
+        episode.ended = block
+        told.ended(episode)
+      }
+      for (const key of step.touched) {
+        const episode = open.get(key)
+        if (episode) raise(episode)
+      }
+      for (const key of step.opened) open.set(key, begin(key, block))
+      for (const { key, value } of step.first) begin(key, block, { name: nameOfFirst!, value })
+      if (!window.isComplete(block)) noteUndecided(block.number, previous)
+    },
+  }
+}
+
+/** Whether a value is further beyond the bound of its condition; of an equality none is. */
+const isFurther = (now: ShownCondition, before: ShownCondition, operator = ''): boolean => {
+  if (now.value === null) return false
+  const order = before.value === null ? 1 : compareExact(parseExact(now.value)!, parseExact(before.value)!)
+  return operator.startsWith('Greater') ? order > 0 : operator.startsWith('Less') && order < 0
+}

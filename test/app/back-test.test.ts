@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createRandom } from '../../scripts/demo/random.ts'
+import { openAccounts } from '../../src/accounts/index.ts'
+import { openOutbox } from '../../src/alerts/outbox.ts'
+import { simulate } from '../../src/app/simulate.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { storeFile } from '../../src/engine/files.ts'
+import { checksumAddress } from '../../src/lib/keccak.ts'
+import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
+import { NO_LISTS } from '../../src/rules/lower.ts'
+import type { NotifyConfig, RuleInput } from '../../src/rules/rule.ts'
+import type { RuleSimulation, SimulatedRange } from '../../src/rules/search.ts'
+import { openRules } from '../../src/rules/store.ts'
+import { createPool, type Pool } from '../../src/search/pool.ts'
+import type { WindowSpec } from '../../src/windows/spec.ts'
+import { dataFolder } from '../support/delivery.ts'
+import { followJob, indexIn, NETWORK, reported } from '../support/indexing.ts'
+import { startNode } from '../support/node.ts'
+import { makeChain } from '../support/pack.ts'
+import { createTestStore } from '../support/store.ts'
+
+const SENDERS = ['aa', 'bb', 'cc'].map(byte => `0x${byte.repeat(20)}` as const)
+const LENGTH = 80
+
+/** Blocks with up to two transactions of few senders, whose amounts are small. */
+const chainOf = (seed: number, from = 0): RawBlock[] => {
+  const random = createRandom(seed)
+  const chain = makeChain({ blocks: LENGTH, from, txs: 2, logs: 0 })
+  for (const { block } of chain)
+    for (const tx of block.transactions)
+      Object.assign(
+        tx,
+        random.chance(0.4)
+          ? { from: random.pick(SENDERS), value: `0x${random.int(1, 4).toString(16)}` }
+          : { value: '0x0' },
+      )
+  return chain
+}
+
+const ruleWith = (when: WindowSpec | undefined, more: { notify?: NotifyConfig; alerts?: object[] } = {}) => {
+  const [technology, blockchain, network] = NETWORK.split('/')
+  return {
+    ...{ name: 'spends', maxConfirmationCount: 0, technology, blockchain, network },
+    config: {
+      targetType: 'Transaction',
+      targetMap: [{ name: 'value', operator: 'Greater', value: '0' }],
+      alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org/' } }],
+      ...(when && { when }),
+      ...more,
+    },
+  } as unknown as RuleInput
+}
+
+const SPECS: Readonly<Record<string, WindowSpec>> = {
+  sum: {
+    ...{ by: ['from'], within: { blocks: 5 } },
+    conditions: [{ aggregate: 'Sum', name: 'value', operator: 'Greater or Equal', value: '5' }],
+  },
+  silence: {
+    ...{ by: ['from'], keys: SENDERS, within: { seconds: 60 } },
+    conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
+  },
+  'a held rate with another end': {
+    ...{ within: { seconds: 48 }, hold: { blocks: 1 } },
+    conditions: [
+      { aggregate: 'Count', operator: 'Greater or Equal', value: '4' },
+      { aggregate: 'Distinct', name: 'from', operator: 'Greater', value: '1' },
+    ],
+    resolve: [{ aggregate: 'Count', operator: 'Less or Equal', value: '2' }],
+  },
+  'first amounts': { within: { blocks: 8 }, conditions: [{ aggregate: 'First', name: 'value' }] },
+}
+
+const poolOn = (t: TestContext, path: string): Pool => {
+  const stores = new Map([[NETWORK, path]])
+  const pool = createPool({ stores: () => stores, threads: 1, deadlineMs: 60_000, limits: DEFAULT_LIMITS })
+  t.after(() => pool.close())
+  return pool
+}
+
+const simulateOn = (
+  pool: Pick<Pool, 'ranges' | 'request' | 'deadlineMs'>,
+  rule: RuleInput,
+  range: SimulatedRange = {},
+  limits: Limits = DEFAULT_LIMITS,
+): Promise<RuleSimulation> =>
+  simulate({ pool, networks: () => [NETWORK], lists: NO_LISTS, limits }, rule, range, {
+    account: 1,
+    signal: new AbortController().signal,
+  })
+
+const spansOf = ({ windows }: RuleSimulation) =>
+  windows!.episodes
+    .map(({ key, opened, ended }) => `${opened.block}-${ended?.block ?? ''} ${Object.values(key)}`)
+    .sort()
+
+test('a back-test finds what live indexing of the same blocks has made', { timeout: 240_000 }, async t => {
+  const data = await dataFolder(t)
+  const accounts = openAccounts(data)
+  accounts.createToken('alice')
+  accounts.close()
+  const rules = openRules(data)
+  t.after(rules.close)
+  const made = Object.entries(SPECS).map(([name, when]) => ({ name, rule: ruleWith(when) }))
+  const ids = made.map(({ rule }) => rules.create(1, rule, 0).id)
+  const [first, ...rest] = chainOf(1).slice(0, 60) as [RawBlock, ...RawBlock[]]
+  const node = await startNode(t, [first])
+  const indexing = indexIn(t, data, followJob(node, { from: { block: 0 }, finality: 4, node: { pollMs: 5 } }))
+  await reported(indexing, ({ blocks }) => blocks > 0)
+  for (const [i, block] of rest.entries()) {
+    node.extend([block])
+    await reported(indexing, ({ blocks }) => blocks >= i + 2)
+  }
+  await indexing.stop()
+  const outbox = openOutbox(storeFile(data, NETWORK))
+  t.after(() => outbox.close())
+  const pool = poolOn(t, storeFile(data, NETWORK))
+  for (const [i, { name, rule }] of made.entries()) {
+    const alerts = outbox.alerts(ids[i]!, { size: 1_000 }).map(({ alert }) => alert)
+    const live = alerts.map(({ block, when }) => `${block}-${when!.ended?.block ?? ''} ${Object.values(when!.key)}`)
+    assert.ok(live.length > 1, `${name}: ${live.length}`)
+    const found = await simulateOn(pool, rule)
+    assert.deepEqual(spansOf(found), live.sort(), name)
+    assert.equal(found.alerts, alerts.length)
+    assert.deepEqual(found.windows!.undecided, [])
+    // In a part of the blocks: what opens after its begin is the same.
+    const part = await simulateOn(pool, rule, { fromBlock: 27, toBlock: 50 })
+    const inPart = alerts.filter(({ block }) => block > 27 + 2 && block <= 50)
+    assert.deepEqual(
+      part
+        .windows!.episodes.filter(({ opened }) => opened.block > 27 + 2)
+        .map(({ key, opened }) => `${opened.block} ${Object.values(key)}`)
+        .sort(),
+      inPart.map(({ block, when }) => `${block} ${Object.values(when!.key)}`).sort(),
+      name,
+    )
+  }
+})
+
+test('windows are what a search by terms and sum finds in the same blocks', { timeout: 120_000 }, async t => {
+  const { path } = createTestStore(chainOf(2))
+  const pool = poolOn(t, path)
+  const { episodes } = (await simulateOn(pool, ruleWith(SPECS.sum), { fromBlock: 20, toBlock: 60 })).windows!
+  const sumsAt = async (block: number): Promise<Map<string, number>> => {
+    const body = Buffer.from(
+      JSON.stringify({
+        size: 0,
+        query: { range: { 'blockNumber.num': { gt: block - 5, lte: block } } },
+        aggs: { from: { terms: { field: 'from.raw', size: 100 }, aggs: { sum: { sum: { field: 'value.num' } } } } },
+      }),
+    )
+    const asked = { network: NETWORK, entities: 'tx', account: 1, signal: new AbortController().signal, body }
+    const answer = await pool.search(asked as unknown as Parameters<Pool['search']>[0])
+    const { aggregations } = JSON.parse(Buffer.from(answer.body as Uint8Array).toString()) as {
+      aggregations: { from: { buckets: { key: string; sum: { value: number } }[] } }
+    }
+    return new Map(aggregations.from.buckets.map(({ key, sum }) => [key.toLowerCase(), sum.value]))
+  }
+  const open = new Map<string, { opened: number; peak: number }>()
+  const expected: string[] = []
+  const told = (key: string, ended: number | undefined) => {
+    const { opened, peak } = open.get(key)!
+    expected.push(`${checksumAddress(key)} ${opened} ${ended} ${peak}`)
+    open.delete(key)
+  }
+  for (let block = 20; block <= 60; block++) {
+    const sums = await sumsAt(block)
+    for (const key of SENDERS) {
+      const sum = sums.get(key) ?? 0
+      const known = open.get(key)
+      if (sum < 5) {
+        if (known) told(key, block)
+      } else if (known) known.peak = Math.max(known.peak, sum)
+      else open.set(key, { opened: block, peak: sum })
+    }
+  }
+  for (const key of open.keys()) told(key, undefined)
+  assert.ok(expected.length > 5)
+  assert.deepEqual(
+    episodes
+      .map(({ key, opened, ended, peak }) => `${key.from} ${opened.block} ${ended?.block} ${peak[0]!.value}`)
+      .sort(),
+    expected.sort(),
+  )
+})
+
+test('over blocks that are not stored nothing is decided, and which ones is told', async t => {
+  const chain = chainOf(3)
+  const { path } = createTestStore(chain.filter((_, i) => i < 30 || i >= 40))
+  const pool = poolOn(t, path)
+  const { holes, windows } = await simulateOn(pool, ruleWith(SPECS.silence), { fromBlock: 20, toBlock: 60 })
+  assert.deepEqual(holes, [{ from: 30, to: 39 }])
+  // 60 seconds are five blocks.
+  assert.deepEqual(windows!.undecided, [{ from: 40, to: 44 }])
+  assert.ok(windows!.episodes.every(({ opened: { block } }) => block < 40 || block > 44))
+  // Nothing is known before the first block that is stored.
+  const { path: later } = createTestStore(chainOf(3, 100))
+  const found = await simulateOn(poolOn(t, later), ruleWith(SPECS.silence))
+  assert.deepEqual(found.windows!.undecided, [{ from: 100, to: 104 }])
+})
+
+test('messages are those that quiet, group and resolved leave', async t => {
+  const { path } = createTestStore(chainOf(4))
+  const pool = poolOn(t, path)
+  const mail = { type: 'Email', parameters: { recipients: ['a@example.org'] } }
+  const pager = { type: 'PagerDuty', parameters: { routingKey: '0'.repeat(32) } }
+  const hook = { type: 'Webhook (POST)', parameters: { url: 'https://example.org/' } }
+  const sent = async (when: WindowSpec | undefined, notify: NotifyConfig, alerts = [hook]) => {
+    const found = await simulateOn(pool, ruleWith(when, { notify, alerts }))
+    return [found.alerts, ...found.messages!.map(({ messages }) => messages)]
+  }
+  const { total } = await simulateOn(pool, ruleWith(undefined))
+  assert.ok(total > 40)
+  assert.deepEqual(await sent(undefined, {}), [total, total])
+  // Blocks are 12 seconds apart: there are 80, of which the last is at second 948.
+  assert.deepEqual(await sent(undefined, { quiet: { seconds: 100_000 } }), [1, 1])
+  assert.deepEqual(await sent(undefined, { group: { wait: { seconds: 3_600 } } }, [hook, pager as never]), [
+    total,
+    1,
+    total,
+  ])
+  assert.deepEqual(await sent(undefined, { group: { wait: { seconds: 3_600 }, size: 10 } }), [
+    total,
+    Math.ceil(total / 10),
+  ])
+  const [, byMail] = await sent(undefined, {}, [mail as never])
+  assert.ok(Number(byMail) >= 5 && Number(byMail) <= 8, String(byMail))
+  const [alerts, opened] = await sent(SPECS.sum, {})
+  const { open } = (await simulateOn(pool, ruleWith(SPECS.sum))).windows!
+  assert.equal(opened, alerts)
+  assert.deepEqual(await sent(SPECS.sum, { resolved: true }), [alerts, 2 * alerts! - open])
+  assert.deepEqual(await sent(SPECS.sum, { resolved: true, group: { wait: { seconds: 3_600 } } }), [alerts, 1])
+})
+
+test('what takes too long, or has no room, is told and not guessed', async t => {
+  const { path } = createTestStore(chainOf(5))
+  const pool = poolOn(t, path)
+  const slow = { ...pool, deadlineMs: 0 }
+  const late = await simulateOn(slow, ruleWith(SPECS.sum, { notify: { resolved: true } }))
+  assert.deepEqual([late.alerts, late.messages![0]!.messages, late.windows], [null, null, undefined])
+  assert.match(late.warnings![0]!, /takes longer than query-deadline/)
+  const few = await simulateOn(pool, ruleWith(SPECS.sum), {}, { ...DEFAULT_LIMITS, ruleKeys: 1 })
+  assert.match(few.warnings![0]!, /at most 1 keys/)
+})
