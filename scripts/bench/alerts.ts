@@ -9,12 +9,14 @@ import { createToken, startServer, until } from '../lib/program.ts'
 import { type Times, timesOf } from '../lib/table.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
 import { startPackNode } from './node.ts'
+import { WINDOW_SPEC } from './windows.ts'
 
 /** From a block to its webhooks: a real server follows a node that gets its blocks one by one; node and receiver are in this process. */
 export interface AlertsMeasured {
   /** From the moment at which a block's receipts were handed out to the moment at which a webhook of it has arrived, in milliseconds. */
   latency: Times
   rules: number
+  windowed: number
   /** Webhooks that arrived a second while more of them waited. */
   perSecond: number
   delivered: number
@@ -23,13 +25,17 @@ export interface AlertsMeasured {
 interface AlertsOptions {
   program: string
   seed: number
+  /** Rules that never fire. */
   quiet: number
+  /** How many of them sum the transfers of USDT in windows. */
+  windowed?: number
   blocks: number
   /** Blocks at once, all of whose logs fire; default 20. */
   flood?: number
 }
 
 const FIRING = 5
+const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7'
 const GAP_MS = 100
 const PATIENCE_MS = 60_000
 const NETWORK = { technology: 'ethereum', blockchain: 'ethereum', network: 'mainnet' }
@@ -38,6 +44,7 @@ export const measureAlerts = async ({
   program,
   seed,
   quiet,
+  windowed = 0,
   blocks,
   flood = 20,
 }: AlertsOptions): Promise<AlertsMeasured> => {
@@ -52,7 +59,7 @@ export const measureAlerts = async ({
   node.onAsked = number => asked.set(number, performance.now())
   try {
     await createToken(program, data)
-    writeRules(data, receiver.url, quiet, flooded)
+    writeRules(data, receiver.url, { quiet, windowed, flooded })
     const server = await startServer(program, [
       ...['--data', data, '--port', '0', '--network', 'ethereum/ethereum/mainnet', '--rpc', node.url],
       ...['--from', String(FIRST_BLOCK), '--poll-interval', '10ms', '--allow-target', '127.0.0.1/32'],
@@ -71,7 +78,7 @@ export const measureAlerts = async ({
       await untilCame(() => receiver.arrivals.length >= before + logs + flood * FIRING)
       const last = receiver.arrivals.slice(before)
       const seconds = (last.at(-1)!.at - last[0]!.at) / 1000
-      return { latency, rules: quiet + FIRING, perSecond: last.length / seconds, delivered: last.length }
+      return { latency, rules: quiet + FIRING, windowed, perSecond: last.length / seconds, delivered: last.length }
     } finally {
       await server.stop()
     }
@@ -94,7 +101,11 @@ const startAlertReceiver = async (t: { after(fn: () => unknown): void }) => {
   return { url, arrivals }
 }
 
-const writeRules = (data: string, url: string, quiet: number, flooded: number) => {
+const writeRules = (
+  data: string,
+  url: string,
+  { quiet, windowed, flooded }: { quiet: number; windowed: number; flooded: number },
+) => {
   const rules = openRules(data)
   const add = (name: string, config: Omit<RuleConfig, 'alerts'>, field: string, startBlock: number) => {
     const parameters = { url: `${url}/${encodeURIComponent(name)}` }
@@ -120,7 +131,13 @@ const writeRules = (data: string, url: string, quiet: number, flooded: number) =
       'blockNumber',
       flooded,
     )
-    for (let i = 0; i < quiet; i++) {
+    const transfers: RuleConfig['targetMap'] = [
+      { name: 'event', operator: 'Equals', value: 'Transfer' },
+      { name: 'address', operator: 'Equals', value: USDT },
+    ]
+    for (let i = 0; i < windowed; i++)
+      add(`window ${i}`, { targetType: 'Event', targetMap: transfers, when: WINDOW_SPEC }, 'blockNumber', FIRST_BLOCK)
+    for (let i = windowed; i < quiet; i++) {
       const value = `0x${(i + 1).toString(16).padStart(40, '0')}`
       add(
         `quiet ${i}`,

@@ -18,7 +18,7 @@ import { count, fixed, megabytes, showTimes, type Times, timesOf } from '../lib/
 import { type AlertsMeasured, measureAlerts } from './alerts.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
 import { type Row, row, showRows } from './report.ts'
-import { measureWindows, WINDOW_SPEC, type WindowsMeasured } from './windows.ts'
+import { measureWindows, memoryOfWindows, WINDOW_SPEC, type WindowsMeasured } from './windows.ts'
 
 const USAGE = `Measures how fast rules are matched, and told of, with made-up blocks shaped like Ethereum's (150 transactions, 300 logs).
 
@@ -410,9 +410,9 @@ const rowsOfWindows = ({ rules, keys, matches, store }: WindowsMeasured): Row[] 
   return [row(`${name}: stored`, showTimes(store), { target: 'p50 < 20 ms', ok: store.p50 < 20 })]
 }
 
-const rowsOfAlerts = ({ latency, rules, perSecond, delivered }: AlertsMeasured): Row[] => [
+const rowsOfAlerts = ({ latency, rules, windowed, perSecond, delivered }: AlertsMeasured): Row[] => [
   row(
-    `a block received to its webhooks, ${count(rules)} rules`,
+    `a block received to its webhooks, ${count(rules)} rules, ${windowed} of them with windows`,
     `${showTimes(latency)}, at most ${fixed(latency.max)} ms of ${count(latency.runs)}`,
     { target: 'p99 < 100 ms', ok: latency.p99 < 100 },
   ),
@@ -444,10 +444,18 @@ export const main = async (args: string[]): Promise<string> => {
   })
   const alerts = values['no-server']
     ? undefined
-    : await measureAlerts({ program: PROGRAM, seed, quiet: 1_000, blocks: Math.min(blocks, 100) })
+    : await measureAlerts({ program: PROGRAM, seed, quiet: 1_000, windowed: 200, blocks: Math.min(blocks, 100) })
   const windows = WINDOWS.map(size => measureWindows(size, Math.min(blocks, 40)))
-  if (values.json) return JSON.stringify({ ...results, windows, alerts }, undefined, 2)
-  return showRows([...rowsOfRules(results), ...windows.flatMap(rowsOfWindows), ...(alerts ? rowsOfAlerts(alerts) : [])])
+  const keyMemory = memoryOfWindows(KEYS.rules, KEYS.each)
+  if (values.json) return JSON.stringify({ ...results, windows, keyMemory, alerts }, undefined, 2)
+  return showRows([
+    ...rowsOfRules(results),
+    ...windows.flatMap(rowsOfWindows),
+    row(`windows of ${KEYS.rules} rules, ${count(KEYS.each)} keys each: memory`, megabytes(keyMemory), {
+      ...{ target: '< 300 MB', ok: keyMemory < 300e6 },
+    }),
+    ...(alerts ? rowsOfAlerts(alerts) : []),
+  ])
 }
 
 const WINDOWS = [
@@ -455,6 +463,9 @@ const WINDOWS = [
   { rules: 1, keys: 1_000, matches: 100_000 },
   { rules: 200, keys: 50, matches: 100_000 },
 ]
+
+/** A million keys, as many as a rule may have. */
+const KEYS = { rules: 10, each: 100_000 }
 
 const PROGRAM = fileURLToPath(new URL('../../dist/chainsieve.mjs', import.meta.url))
 

@@ -5,8 +5,9 @@ import { createAlertStore } from '../../src/alerts/alert-store.ts'
 import type { WindowRows, WindowRule } from '../../src/alerts/windows.ts'
 import { openForWriting } from '../../src/engine/open.ts'
 import { exactOf } from '../../src/query/exact.ts'
-import { createEntries } from '../../src/windows/entries.ts'
+import { createEntries, type WindowEntry } from '../../src/windows/entries.ts'
 import { measuresOf, type WindowSpec } from '../../src/windows/spec.ts'
+import { createRuleWindow } from '../../src/windows/window.ts'
 import { type Times, timesOf } from '../lib/table.ts'
 
 export interface WindowsMeasured {
@@ -79,4 +80,27 @@ export const measureWindows = (
     db.close()
     rmSync(folder, { recursive: true })
   }
+}
+
+/** Heap of windows of several rules with so many keys each, and their rows, in bytes. */
+export const memoryOfWindows = (rules: number, keys: number): number => {
+  const heap = (): number => {
+    ;(globalThis as { gc?: () => void }).gc?.()
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  }
+  const before = heap()
+  const windows = Array.from({ length: rules }, (_, rule) => {
+    const window = createRuleWindow(WINDOW_SPEC, { keys, rows: keys })
+    const entries = Array.from({ length: keys }, (_, i) => ({
+      key: `["0x${(rule * keys + i).toString(16).padStart(40, '0')}"]`,
+      ...{ count: 1, ids: [`0x${i.toString(16).padStart(64, '0')}_${i}`], parts: [[String(i), 0, 1, 0]] },
+    }))
+    // As it is read from the store.
+    window.load({ number: 1, time: 1 }, JSON.parse(JSON.stringify(entries)) as WindowEntry[])
+    return window
+  })
+  const used = heap() - before
+  if (windows.some(({ size }) => size.keys !== keys)) throw new Error('a window has not all keys')
+  return used
 }

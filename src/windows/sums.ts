@@ -7,20 +7,14 @@ export interface ExactSum {
   values: number
 }
 
-/** Exact, whatever the scales. */
-export const addExact = (sum: ExactSum, number: Exact): void => {
-  sum.digits += digitsAt(sum, number)
+/** Exact: the scale of the sum is raised to that of the number. */
+export const addExact = (sum: ExactSum, { digits, scale }: Exact): void => {
+  if (scale > sum.scale) {
+    sum.digits = rescale(sum.digits, scale - sum.scale)
+    sum.scale = scale
+  }
+  sum.digits += rescale(digits, sum.scale - scale)
 }
 
-export const subtractExact = (sum: ExactSum, number: Exact): void => {
-  sum.digits -= digitsAt(sum, number)
-}
-
-/** The digits of a number at the scale of the sum, which is raised to that of the number. */
-const digitsAt = (sum: ExactSum, { digits, scale }: Exact): bigint => {
-  if (scale === sum.scale) return digits
-  if (scale < sum.scale) return digits * 10n ** BigInt(sum.scale - scale)
-  sum.digits *= 10n ** BigInt(scale - sum.scale)
-  sum.scale = scale
-  return digits
-}
+/** Digits at a scale that is greater by `by`. */
+export const rescale = (digits: bigint, by: number): bigint => (by === 0 ? digits : digits * 10n ** BigInt(by))

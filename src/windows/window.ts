@@ -60,8 +60,7 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
 
   const isOut = (row: WindowBlock, now: WindowBlock): boolean =>
     within.blocks !== undefined ? row.number <= now.number - within.blocks : row.time <= now.time - within.seconds!
-  const states = createKeyStates(measures, limits, isOut)
-  const { keys } = states
+  const keys = createKeyStates(measures, limits, isOut)
 
   const isComplete = (now: WindowBlock): boolean => {
     if (since === undefined) return false
@@ -87,12 +86,12 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
   return {
     measures,
     /** Takes over a block of which the outcome is known already. */
-    load: (block: WindowBlock, entries: readonly WindowEntry[]) => void states.put(block, entries, false),
+    load: (block: WindowBlock, entries: readonly WindowEntry[]) => void keys.put(block, entries, false),
     /** Removes what is out of the window at a block, after `load`. */
     settle(now: WindowBlock) {
       const touched = new Set<string>()
-      states.leave(now, touched)
-      for (const key of touched) states.dropEmpty(key)
+      keys.leave(now, touched)
+      for (const key of touched) keys.dropEmpty(key)
     },
     /** Also ends what holds: over missing blocks, nothing is known to have held. */
     setSince(block: WindowBlock) {
@@ -104,12 +103,12 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
     /** Keys that hold but have not opened, in the order of the blocks where they began; after `setSince`. */
     setHolding: episodes.setHolding,
     get size() {
-      return states.size
+      return keys.size
     },
     isComplete,
     /** The first block of a window with a row, for which rows are still needed. */
-    oldest: states.oldest,
-    named: states.named,
+    oldest: keys.oldest,
+    named: keys.named,
 
     step(
       now: WindowBlock,
@@ -117,9 +116,9 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
     ): WindowStep & { taken: WindowEntry[]; touched: Set<string> } {
       since ??= now
       const touched = new Set<string>()
-      states.leave(now, touched)
+      keys.leave(now, touched)
       const fresh = firsts === undefined ? [] : firstValues(entries, firsts, keys)
-      const taken = states.put(now, entries, true)
+      const taken = keys.put(now, entries, true)
       for (const { key } of taken) touched.add(key)
       const complete = isComplete(now)
       if (complete !== wasComplete)
@@ -129,7 +128,7 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
       for (const key of touched) {
         const verdict = firsts === undefined ? verdictOf(key, complete) : undefined
         episodes.decide(key, verdict, now, () => mayEnd(key, complete), result)
-        states.dropEmpty(key)
+        keys.dropEmpty(key)
       }
       if (hold !== undefined) episodes.openHeld(now, result)
       if (firsts !== undefined && complete)
@@ -170,7 +169,11 @@ const placeOf = (condition: WindowCondition, measures: readonly WindowMeasure[])
   return measures.findIndex(measure => measure.kind === kind && measure.name === name)
 }
 
-const firstValues = (entries: readonly WindowEntry[], place: number, keys: ReadonlyMap<string, KeyState>) =>
+const firstValues = (
+  entries: readonly WindowEntry[],
+  place: number,
+  keys: { get(key: string): KeyState | undefined },
+) =>
   entries.flatMap(({ key, parts }) => {
     const part = keys.get(key)?.parts[place]
     const known = part?.kind === 'distinct' ? part.texts : undefined
@@ -230,7 +233,7 @@ const compileCondition = (condition: WindowCondition, measures: readonly WindowM
   const orderOf = (state: KeyState): number | undefined => {
     const found = numberOf(state)
     if (aggregate !== 'Average') return found && compareExact(found, bound)
-    const { values } = sumOf(state).sum
+    const { values } = sumOf(state)
     return values === 0 ? undefined : compareExact(found!, { ...bound, digits: bound.digits * BigInt(values) })
   }
   /** The direction in which more matches can move the value; 0 for both. */
@@ -254,9 +257,9 @@ const compileCondition = (condition: WindowCondition, measures: readonly WindowM
     show(state) {
       const found = numberOf(state)
       if (aggregate !== 'Average') return { ...named, value: found ? showExact(simplifyExact(found)) : null }
-      const { digits, scale, values } = sumOf(state).sum
+      const { sum, values } = sumOf(state)
       if (values === 0) return { ...named, value: null }
-      const shown = { digits: (digits * 10n ** 18n) / BigInt(values), scale: scale + 18 }
+      const shown = { digits: (sum.digits * 10n ** 18n) / BigInt(values), scale: sum.scale + 18 }
       return { ...named, value: showExact(simplifyExact(shown)) }
     },
   }
