@@ -33,8 +33,8 @@ export const createKeyStates = (
   /** Keys by their places, of which some are free. */
   const names: string[] = []
   const free: number[] = []
-  const counts = createColumn()
-  const entriesOf = createColumn()
+  const counts = createKeyNumbers()
+  const entriesOf = createKeyNumbers()
   const sums = measures.map(createPartStates)
   let blocks: PackedRows[] = []
   let head = 0
@@ -140,7 +140,7 @@ export const createKeyStates = (
 }
 
 /** A number for each place, 0 at first. */
-const createColumn = () => {
+const createKeyNumbers = () => {
   let numbers = new Float64Array(16)
   return {
     at: (place: number): number => numbers[place] ?? 0,
@@ -160,17 +160,17 @@ interface PartStates {
 }
 
 const createPartStates = ({ kind }: WindowMeasure): PartStates => {
-  if (kind === 'sum') return createSums()
-  return kind === 'distinct' ? createTexts() : createBounds(kind)
+  if (kind === 'sum') return createKeySums()
+  return kind === 'distinct' ? createKeyTexts() : createKeyBounds(kind)
 }
 
 type PartsOf<Kind> = Extract<RowParts, { kind: Kind }>
 
 /** All sums have one scale. */
-const createSums = (): PartStates => {
+const createKeySums = (): PartStates => {
   const digits: bigint[] = []
-  const values = createColumn()
-  const signed = createColumn()
+  const values = createKeyNumbers()
+  const signed = createKeyNumbers()
   let scale = 0
   const add = ({ places }: PackedRows, parts: PartsOf<'sum'>, sign: 1 | -1) => {
     if (parts.scale > scale) {
@@ -203,7 +203,7 @@ const createSums = (): PartStates => {
 
 const NO_TEXTS: ReadonlyMap<string, number> = new Map()
 
-const createTexts = (): PartStates => {
+const createKeyTexts = (): PartStates => {
   const texts: (Map<string, number> | undefined)[] = []
   const add = ({ places }: PackedRows, parts: PartsOf<'distinct'>, by: 1 | -1) => {
     for (let row = 0; row < places.length; row++) {
@@ -227,7 +227,7 @@ const createTexts = (): PartStates => {
   }
 }
 
-const createBounds = (kind: 'least' | 'greatest'): PartStates => {
+const createKeyBounds = (kind: 'least' | 'greatest'): PartStates => {
   const queues: ({ block: number; value: Exact }[] | undefined)[] = []
   const sign = kind === 'least' ? -1 : 1
   return {
