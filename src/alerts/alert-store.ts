@@ -6,6 +6,7 @@ import { type AlertState, dueOf, type OutboxEntry, type RuleMatch, STATES, TYPES
 import { type AlertToChange, createAlertTable } from './alert-table.ts'
 import { createMarks, type FinalityMarks } from './marks.ts'
 import { createQuietTimes } from './quiet.ts'
+import { createSequenceStore, type SequenceRule } from './sequences.ts'
 import { createWindowStore, type WindowRows, type WindowRule } from './windows.ts'
 
 export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
@@ -20,6 +21,8 @@ export interface AlertUpdate {
   scans?: readonly Scan[]
   /** All rules with `when` that are matched; absent where nothing changed. */
   windows?: readonly WindowRule[]
+  /** All rules with steps that are matched; absent where nothing changed. */
+  sequences?: readonly SequenceRule[]
   /** The stored blocks in their order, where there are rules with `when`. */
   blocks?: readonly WindowRows[]
   /** Finality of nodes, where it changed. Without it no alert that waits for a mark fires. */
@@ -95,6 +98,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     return alert.n
   }
   const windows = createWindowStore(db, { open: (match, id) => addWithId(match, id, now()) })
+  const sequences = createSequenceStore(db, (match, id) => addWithId(match, id, now()))
 
   const confirm = (from: number, to: number, at: number) => {
     for (const alert of alerts.due(from, to)) {
@@ -117,7 +121,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
 
   return {
     /** After blocks were stored or history was searched: adds hits, and confirms what is due. */
-    stored({ hits, paused: nowPaused, gone = [], scans = [], windows: spans, blocks: all, marks: told }: AlertUpdate) {
+    stored({ hits, paused: nowPaused, gone = [], scans = [], blocks: all, marks: told, ...rules }: AlertUpdate) {
       const at = now()
       if (told) marks.tell(told)
       if (nowPaused) paused = new Set(nowPaused)
@@ -125,15 +129,17 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
         for (const alert of alerts.pendingOf(rule)) withdraw({ ...alert, notify: 0 }, at)
         forgetScan.run(rule)
         windows.gone(rule)
+        sequences.gone(rule)
       }
-      if (spans) windows.set(spans)
+      if (rules.windows) windows.set(rules.windows)
+      if (rules.sequences) sequences.set(rules.sequences)
       for (const { rule, start, next, last, read } of scans)
         if (!read || blocks.hash(read.block) === read.hash) saveScan.run(rule, start, next, last)
       if (hits.length > 0) {
         const chain = blocks.chainId() ?? null
         for (const hit of hits) add(hit, chain, at)
       }
-      if (all) windows.step(all, blocks.chainId() ?? null)
+      if (all) for (const one of [windows, sequences]) one.step(all, blocks.chainId() ?? null)
       confirm(0, newest(), at)
       for (const [tag, height] of marks.reached()) confirm(dueOf(0, tag), dueOf(height, tag), at)
     },
@@ -151,7 +157,9 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
           put(alert.n, 'retracted')
         }
       }
-      for (const n of windows.back(to)) {
+      const reopened = windows.back(to)
+      sequences.back()
+      for (const n of reopened) {
         const alert = alerts.at(n)
         if (alert === undefined || STATES[alert.state] !== 'resolved') continue
         become(alert, 'confirmed', at)
@@ -161,7 +169,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
 
     counts: (): AlertCounts => counts,
     /** What the owners of rules with windows should know, by rule. */
-    notes: windows.notes,
+    notes: (): ReadonlyMap<number, string> => new Map([...windows.notes(), ...sequences.notes()]),
   }
 }
 

@@ -42,6 +42,8 @@ export interface AlertWindow {
   /** Ids of the first matches. */
   entities: string[]
   late: false
+  /** Of a rule with steps; `missing`: the one that did not come. */
+  steps?: ({ block: number; _id: string } | { missing: true })[]
   /** Where the conditions held no longer. */
   ended?: { block: number; conditions: ShownCondition[] }
 }

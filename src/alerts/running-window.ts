@@ -50,10 +50,10 @@ export const pruneWindow = (
 }
 
 /** The first block of a window, also of one without rows: it has been seen all the same. */
-const firstOfWindow = (
-  { within }: WindowRule['spec'],
-  tables: WindowTables,
-  { floor, since }: RunningWindow,
+export const firstOfWindow = (
+  { within }: Pick<WindowRule['spec'], 'within'>,
+  tables: Pick<WindowTables, 'firstAfter'>,
+  { floor, since }: WindowState,
   now: WindowBlock,
 ): number | undefined =>
   within.blocks !== undefined

@@ -1,6 +1,7 @@
 import { timeOfBlock } from '../engine/blocks.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { WindowEntry } from '../windows/entries.ts'
+import type { StepMatch } from '../windows/sequence.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { AlertWindow } from './alert.ts'
 
@@ -16,8 +17,11 @@ export interface WindowState {
 
 export type WindowTables = ReturnType<typeof createWindowTables>
 
-/** The tables of windows: the state of each rule, its rows by block, and its episodes. */
-export const createWindowTables = (db: Db) => {
+/**
+ * The tables of windows: the state of each rule, its rows by block, and its episodes. `counter`: the
+ * name under which its user counts the writes.
+ */
+export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'windows') => {
   const states = db.prepare<[number], WindowState>(
     'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ?',
   )
@@ -69,17 +73,17 @@ export const createWindowTables = (db: Db) => {
       'SELECT number FROM block WHERE number >= ? AND time > ? ORDER BY number LIMIT 1',
     )
     .pluck()
-  const writes = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'windows'").pluck()
-  const noteWrite = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('windows', ?)")
+  const writes = db.prepare<[], number>(`SELECT value FROM meta WHERE key = '${counter}'`).pluck()
+  const noteWrite = db.prepare(`INSERT OR REPLACE INTO meta (key, value) VALUES ('${counter}', ?)`)
 
   return {
     state: (rule: number): WindowState | undefined => states.get(rule),
     saveState: (rule: number, { revision, since, sinceTime, floor, upto, clock }: WindowState) =>
       saveState.run(rule, revision, since, sinceTime, floor, upto, clock),
     /** The entries of each block, in their order. */
-    rows: (rule: number): { block: WindowBlock; entries: WindowEntry[] }[] =>
-      rowsOf.all(rule).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as WindowEntry[] })),
-    addRows: (rule: number, { number, time }: WindowBlock, entries: readonly WindowEntry[]) =>
+    rows: <Row = WindowEntry>(rule: number): { block: WindowBlock; entries: Row[] }[] =>
+      rowsOf.all(rule).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as Row[] })),
+    addRows: (rule: number, { number, time }: WindowBlock, entries: readonly (WindowEntry | StepMatch)[]) =>
       addRows.run(rule, number, time, JSON.stringify(entries)),
     /** The first stored block from `from` on of a later time. */
     firstAfter: (time: number, from: number): number | undefined => firstAfter.get(from, time),

@@ -9,6 +9,7 @@ import type { WindowSpec } from '../windows/spec.ts'
 import type { RuleWindow, WindowBlock, WindowLimits } from '../windows/window.ts'
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
 import { KEPT_BELOW, loadWindow, pruneWindow, type RunningWindow } from './running-window.ts'
+import type { StepRows } from './sequences.ts'
 import { createWindowTables } from './window-tables.ts'
 
 /** A rule with `when`, as the writer of the store needs it. */
@@ -42,6 +43,8 @@ export interface WindowRows extends WindowBlock {
   /** `revision` of the rules that the block was matched with, by rule: to others it is missing. */
   matched: ReadonlyMap<number, number>
   rules: RuleRows[]
+  /** Of rules with steps. */
+  steps?: StepRows[]
 }
 
 export interface RuleRows {
@@ -196,8 +199,8 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
 }
 
 /** The match of an alert of windows: the block's, with the document of the last match. */
-const matchInBlock = (
-  of: WindowRule,
+export const matchInBlock = (
+  of: Omit<WindowRule, 'spec'>,
   { hash, number, receivedAt }: WindowRows,
   { _id, _type, source }: WindowSource,
 ) => ({

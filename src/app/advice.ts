@@ -11,6 +11,7 @@ import {
   unknownNames,
 } from '../rules/rule.ts'
 import { findUnsatisfiable } from '../rules/unsatisfiable.ts'
+import { lookedFor } from '../rules/windows/steps.ts'
 /** Why a rule matches nothing now. `withoutTraces`: why its network has no traces. */
 export const idleReason = (
   rule: StoredRule,
@@ -19,7 +20,7 @@ export const idleReason = (
 ): string | undefined => {
   const missing = missingReason(rule.input, networks)
   if (missing !== undefined) return missing
-  if (rule.input.config.targetType === 'Trace' && withoutTraces !== null)
+  if (withoutTraces !== null && lookedFor(rule.input.config).some(({ targetType }) => targetType === 'Trace'))
     return `its network is indexed without traces: ${withoutTraces}`
   if (!rule.enabled) return 'it is paused: set "enabled": true to resume it'
   if (rule.startBlock === null && !isWide(rule.network))
@@ -56,19 +57,21 @@ const actionWarnings = ({ config: { alerts } }: RuleInput, { smtp }: Pick<Config
 
 /** Warnings about contracts that no scope indexes. */
 export const outsideScopes = (input: RuleInput, networks: readonly Scoped[]): string[] =>
-  networks.filter(it => covers(networkOf(input), it.network)).flatMap(it => scopeWarningsOf(input, it))
+  networks
+    .filter(it => covers(networkOf(input), it.network))
+    .flatMap(it => [...new Set(lookedFor(input.config).flatMap(config => scopeWarningsOf(config, it)))])
 
 type Scoped = Pick<NetworkConfig, 'network' | 'scoping' | 'from'>
 
-const scopeWarningsOf = (input: RuleInput, { network, scoping, from }: Scoped): string[] => {
+const scopeWarningsOf = (config: RuleInput['config'], { network, scoping, from }: Scoped): string[] => {
   if (!scoping) return []
   const where = scoping.whole && from && 'block' in from ? ` below block ${from.block}` : ''
   const { scopes } = scoping
-  if (input.config.targetType === 'State')
+  if (config.targetType === 'State')
     return [`${network} is indexed for certain contracts only${where}: no state is read at its blocks.`]
   if (scopes.some(({ addresses, topics, factory }) => addresses.length + topics.length === 0 && !factory)) return []
   const named = new Set(
-    JSON.stringify(input.config.targetMap)
+    JSON.stringify(config.targetMap)
       .toLowerCase()
       .match(/0x[0-9a-f]{40}(?![0-9a-f])/g),
   )
@@ -80,7 +83,7 @@ const scopeWarningsOf = (input: RuleInput, { network, scoping, from }: Scoped): 
       `${network} is indexed for certain contracts only${where}: nothing of ${listAddresses(outside)} is found unless it is in their logs.`,
     ]
   const around = scopes.filter(({ addresses }) => named.size > 0 && [...named].every(it => addresses.includes(it)))
-  if (!OF_TRANSACTIONS.has(input.config.targetType)) {
+  if (!OF_TRANSACTIONS.has(config.targetType)) {
     if (around.some(({ topics }) => topics.length === 0)) return []
   } else if (around.some(({ transactions }) => transactions !== undefined)) return []
   else if (around.length > 0)

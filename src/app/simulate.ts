@@ -16,6 +16,7 @@ import {
   searchOf,
   withSeries,
 } from '../rules/search.ts'
+import { lookedFor } from '../rules/windows/steps.ts'
 import type { Pool } from '../search/pool.ts'
 import type { NetworkCaller } from '../search/service.ts'
 
@@ -116,7 +117,7 @@ const simulateIn = async (
 ): Promise<RuleSimulation> => {
   const ranges = await pool.ranges(network)
   const { from, to } = endsOf(range, ranges)
-  const request = searchOf(rule.config, { from, to, order: 'desc', size }, lists)
+  const request = searchOf(lookedFor(rule.config)[0]!, { from, to, order: 'desc', size }, lists)
   const holes = gapsIn(ranges, from, to)
   const whole = { fromBlock: from, toBlock: to, complete: holes.length === 0, holes }
   const none = { total: 0, ...whole, hits: [] }

@@ -13,6 +13,7 @@ import {
   type SimulatedEpisode,
   type SimulatedMoment,
 } from '../rules/search.ts'
+import { isSequence, windowSpecOf } from '../rules/windows/steps.ts'
 import { hiddenFields, type StoredMatch, secondsOf, wholeSourceText } from '../rules/windows/stored.ts'
 import type { Episode } from '../windows/replay.ts'
 import { namedKey } from '../windows/shown-key.ts'
@@ -44,6 +45,8 @@ export const backTest = async (test: BackTest): Promise<BackTested> => {
   const { rule, ask, deadlineMs } = test
   const { config } = rule
   const messages = countMessages(rule)
+  if (isSequence(config.when))
+    return untold(messages, 'these are matches of its first step alone. What its steps make is seen as blocks arrive.')
   const hidden = config.when ? hiddenFields(config) : []
   if (hidden.length > 0)
     return untold(messages, `stored documents do not show ${hidden.join(' and ')}, which lies within an argument.`)
@@ -119,7 +122,7 @@ const windowsOf = async (
   { rule: { config }, lists, network, from, to, ranges, limits, episodes: most = MAX_EPISODES }: BackTest,
   { blocks, check, messages }: { blocks: BlockHistory; check(): void; messages: Messages },
 ): Promise<BackTested> => {
-  const spec = config.when!
+  const spec = windowSpecOf(config)
   const places = new Map<Episode, number>()
   let shown: Episode[] = []
   let alerts = 0

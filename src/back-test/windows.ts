@@ -1,6 +1,7 @@
 import type { Range } from '../lib/ranges.ts'
 import type { FindList } from '../rules/lower.ts'
 import type { RuleConfig } from '../rules/rule.ts'
+import { windowSpecOf } from '../rules/windows/steps.ts'
 import { createStoredGathering, type MatchedBlock, type StoredMatch } from '../rules/windows/stored.ts'
 import { createWindowReplay, type Episode, spansBefore } from '../windows/replay.ts'
 import type { WindowSpan } from '../windows/spec.ts'
@@ -29,7 +30,7 @@ export interface WindowEvents {
 /** Runs the windows of a rule over stored blocks, from one window before the range. */
 export const runWindows = async (run: WindowRun, events: WindowEvents) => {
   const { config, lists, limits, from, to, ranges, blocks, check } = run
-  const spec = config.when!
+  const spec = windowSpecOf(config)
   let here: MatchedBlock | undefined
   const lastOf = (key: string): StoredMatch | undefined =>
     here?.lasts[here.entries.findIndex(entry => entry.key === key)]
@@ -97,7 +98,7 @@ const firstBlockOf = async ({ config, from, ranges, blocks }: WindowRun): Promis
   const range = ranges.find(({ to }) => to >= from)
   if (!range || range.from >= from) return range?.from ?? from
   let at: WindowBlock = { number: from, time: (await blocks.timeOf(from)) ?? 0 }
-  for (const span of spansBefore(config.when!)) at = await reachBack(at, span, range, blocks)
+  for (const span of spansBefore(windowSpecOf(config))) at = await reachBack(at, span, range, blocks)
   return at.number
 }
 

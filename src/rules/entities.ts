@@ -2,7 +2,7 @@ import type { RpcLog, RpcReceipt, RpcTransaction } from '../chain/wire.ts'
 import type { DecodedArg, DecodedLog } from '../decode/types.ts'
 import { BLOCK_LISTS, type BlockDocuments, type BlockDocumentsInput, type Document } from '../documents/document.ts'
 import { COIN_DECIMALS } from '../documents/show.ts'
-import { traceReader } from '../documents/traces.ts'
+import { type DecodedTrace, traceReader } from '../documents/traces.ts'
 import { isTrue } from '../lib/bytes.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isListField, type Kind, MAPPING } from '../mapping/index.ts'
@@ -35,6 +35,28 @@ type DecodedEntity = Pick<DecodedLog, 'args' | 'signature'>
 /** Undefined for an event without a known name. */
 export const entityDocument = ({ kind, index, block: { documents } }: Entity): Document | undefined =>
   documents[kind](index)
+
+/**
+ * Place in the block: by transaction, and in one of them itself, its calls, its traces, the contracts
+ * that it creates, and its logs. The block comes first, new tokens come last.
+ */
+export const placeInBlock = ({ kind, index, log, block }: Entity): number => {
+  if (kind === 'block') return 0
+  if (kind === 'tx') return placeOfKind(index, 0, 0)
+  if (kind === 'call') return placeOfKind(block.calls[index]!.tx, 1, index)
+  if (kind === 'trace') return placeOfKind(transactionOfTrace(block.traces[index]!), 2, index)
+  if (kind === 'contract') return placeOfKind(block.contracts[index]!.tx, 3, index)
+  if (log) return placeOfKind(Number(log.transactionIndex), 4, index)
+  return placeOfKind(NO_TRANSACTION, 5, index)
+}
+
+/** Traces of rewards have none. */
+const transactionOfTrace = (trace: DecodedTrace): number =>
+  'transactionPosition' in trace ? trace.transactionPosition : NO_TRANSACTION
+
+const NO_TRANSACTION = 2 ** 24
+const placeOfKind = (transaction: number, rank: number, index: number): number =>
+  ((transaction + 1) * 8 + rank) * 2 ** 24 + index
 
 let lastStamp = 0
 

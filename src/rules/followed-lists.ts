@@ -65,7 +65,7 @@ export const createFollowedLists = (lists: Pick<Lists, 'get' | 'load' | 'changes
 export const loadLists = async (
   lists: Pick<Lists, 'loadInTurns'>,
   account: number,
-  config: Pick<RuleConfig, 'targetMap'>,
+  config: RuleConfig,
 ): Promise<FindList> => {
   const found = new Map<string, ValueList>()
   for (const name of listsIn(config)) {

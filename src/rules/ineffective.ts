@@ -8,6 +8,7 @@ import { quotedList } from './input.ts'
 import { kindOfTarget, type PayloadItem, type RuleCondition, type RuleInput, type WrittenAction } from './rule.ts'
 import { OWN_PROPERTIES } from './schema.ts'
 import { STATE_FIELD_NAMES } from './state/fields.ts'
+import { asAlerted, isSequence } from './windows/steps.ts'
 
 const MAX_INEFFECTIVE = 20
 
@@ -16,7 +17,8 @@ export const findIneffective = (rule: RuleInput): string[] =>
   [
     ...ineffectiveProperties(rule),
     ...rule.config.targetMap.flatMap((condition, index) => ineffectiveValues(condition, `config.targetMap[${index}]`)),
-    ...rule.config.alerts.flatMap((action, index) => ineffectiveParts(rule, action, `alerts[${index}]`)),
+    ...ineffectiveSteps(rule),
+    ...rule.config.alerts.flatMap((action, index) => ineffectiveParts(asAlerted(rule), action, `alerts[${index}]`)),
   ].slice(0, MAX_INEFFECTIVE)
 
 const ineffectiveProperties = (rule: RuleInput): string[] => {
@@ -33,6 +35,19 @@ const ineffectiveProperties = (rule: RuleInput): string[] => {
       `${notifyPending === undefined ? 'sendPendingAlerts' : 'notifyPending'} has no effect with maxConfirmationCount 0, since no alert is pending then.`,
     )
   return warnings
+}
+
+const ineffectiveSteps = ({ config: { when } }: RuleInput): string[] => {
+  if (!isSequence(when)) return []
+  const { steps, until } = when
+  const parts = [...steps.entries(), ...(until ? [['until', until] as const] : [])]
+  return [
+    ...(steps[0]!.targetMap ? ['config.targetMap has no effect: the first step has its own. Leave one out.'] : []),
+    ...parts.flatMap(([place, { targetMap = [] }]) => {
+      const path = place === 'until' ? 'config.when.until' : `config.when.steps[${place}]`
+      return targetMap.flatMap((condition, index) => ineffectiveValues(condition, `${path}.targetMap[${index}]`))
+    }),
+  ]
 }
 
 const ineffectiveValues = (condition: RuleCondition, path: string): string[] => {

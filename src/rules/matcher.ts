@@ -7,6 +7,8 @@ import type { GroupMember } from './match-group.ts'
 import { type BlockMatching, createKindMatcher, type KindMatcher } from './match-kind.ts'
 import { kindOfTarget, type StoredRule } from './rule.ts'
 import { createGathering, type GatheredRule } from './windows/gather.ts'
+import { createStepGathering, type GatheredSteps } from './windows/gather-steps.ts'
+import { matchedRules, stepOfRule } from './windows/steps.ts'
 
 export type { BlockEntities } from './entities.ts'
 
@@ -23,6 +25,8 @@ export interface BlockMatches {
   cut: number[]
   /** Matches of rules with `when`, however many; `found` has the others. */
   gathered?: GatheredRule[]
+  /** Of rules with steps. */
+  steps?: GatheredSteps[]
 }
 
 export interface FailedRule {
@@ -51,21 +55,23 @@ export type Matcher = ReturnType<typeof createMatcher>
  * their number hardly matters.
  */
 export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: MatcherOptions = {}) => {
-  const members = new Map<number, GroupMember>()
+  const members = new Map<number, GroupMember[]>()
   const kinds = new Map<Kind, KindMatcher>()
   const starts = createStarts()
   const conditionsOf = ({ account, input }: StoredRule) =>
     lowerConditions(input.config, lists && (name => lists(account, name)))
 
   const remove = (id: number) => {
-    const member = members.get(id)
-    if (member === undefined) return
+    const known = members.get(id)
+    if (known === undefined) return
     members.delete(id)
-    starts.remove(member.rule.startBlock!)
-    const kind = kindOfTarget(member.rule.input.config.targetType)
-    const matcher = kinds.get(kind)!
-    matcher.remove(member, conditionsOf(member.rule))
-    if (matcher.size === 0) kinds.delete(kind)
+    starts.remove(known[0]!.rule.startBlock!)
+    for (const member of known) {
+      const kind = kindOfTarget(member.rule.input.config.targetType)
+      const matcher = kinds.get(kind)!
+      matcher.remove(member, conditionsOf(member.rule))
+      if (matcher.size === 0) kinds.delete(kind)
+    }
   }
 
   return {
@@ -73,14 +79,14 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: Matche
     set(rule: StoredRule) {
       remove(rule.id)
       if (!rule.enabled || rule.startBlock === null) return
-      const kind = kindOfTarget(rule.input.config.targetType)
-      const nodes = conditionsOf(rule)
-      let matcher = kinds.get(kind)
-      if (matcher === undefined) {
-        matcher = createKindMatcher()
+      const all = matchedRules(rule).map(it => ({ it, nodes: conditionsOf(it) }))
+      const added = all.map(({ it, nodes }) => {
+        const kind = kindOfTarget(it.input.config.targetType)
+        const matcher = kinds.get(kind) ?? createKindMatcher()
         kinds.set(kind, matcher)
-      }
-      members.set(rule.id, matcher.add(rule, nodes))
+        return matcher.add(it, nodes)
+      })
+      members.set(rule.id, added)
       starts.add(rule.startBlock)
     },
     remove,
@@ -98,14 +104,18 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: Matche
       const full = new Set<number>()
       const counts = new Map<number, number>()
       let gathering: ReturnType<typeof createGathering> | undefined
+      let stepping: ReturnType<typeof createStepGathering> | undefined
       const number = Number(block.raw.block.number)
       const matching: BlockMatching = {
         block: number,
         found(rule, entity) {
           if (rule.input.config.when) {
-            gathering ??= createGathering()
+            const step = stepOfRule(rule)
             try {
-              if (!gathering.add(rule, entity)) undecided.add(emitterOf(entity.log!))
+              if (step) stepping ??= createStepGathering()
+              else gathering ??= createGathering()
+              const isKnown = step ? stepping!.add(step.rule, step.part, entity) : gathering!.add(rule, entity)
+              if (!isKnown) undecided.add(emitterOf(entity.log!))
             } catch (error) {
               failed.set(rule.id, { rule, error })
             }
@@ -133,6 +143,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: Matche
       return {
         ...{ found, undecided: [...undecided], failed: [...failed.values()], cut: [...full] },
         ...(gathering && undecided.size === 0 && { gathered: gathering.finish() }),
+        ...(stepping && undecided.size === 0 && { steps: stepping.finish() }),
       }
     },
   }

@@ -3,6 +3,7 @@ import type { Kind } from '../mapping/index.ts'
 import type { WindowSpec } from '../windows/spec.ts'
 import { type AlertReceiver, type CHANNEL_ALIASES, type ChannelAlias, channelNamed } from './channels.ts'
 import type { ReadConfig } from './state/call.ts'
+import { lookedFor, type SequenceSpec } from './windows/steps.ts'
 
 /** Kind of entity for each rule target. */
 export const TARGET_KINDS = {
@@ -75,11 +76,13 @@ export type RuleCondition = NamedCondition | LogicCondition
 export const isListValue = (value: unknown): value is ListValue => isRecord(value) && typeof value.list === 'string'
 
 /** Names of the watch lists that a rule uses. */
-export const listsIn = ({ targetMap }: Pick<RuleConfig, 'targetMap'>): string[] => [
+export const listsIn = (config: RuleConfig): string[] => [
   ...new Set(
-    targetMap.flatMap(function named({ value, operatorParameters }: RuleCondition): string[] {
-      return [...(isListValue(value) ? [value.list] : []), ...(operatorParameters ?? []).flatMap(named)]
-    }),
+    lookedFor(config)
+      .flatMap(({ targetMap }) => targetMap)
+      .flatMap(function named({ value, operatorParameters }: RuleCondition): string[] {
+        return [...(isListValue(value) ? [value.list] : []), ...(operatorParameters ?? []).flatMap(named)]
+      }),
   ),
 ]
 
@@ -113,8 +116,8 @@ export interface RuleConfig {
   targetType: TargetType
   targetMap: RuleCondition[]
   alerts: WrittenAction[]
-  /** Windows over the matches; absent: every match is an alert. */
-  when?: WindowSpec
+  /** Windows over the matches, or steps that follow each other; absent: every match is an alert. */
+  when?: WindowSpec | SequenceSpec
   /** With `State` only, and always there. */
   read?: ReadConfig
   notify?: NotifyConfig

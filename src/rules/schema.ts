@@ -23,6 +23,7 @@ import { checkNotify } from './notify/check.ts'
 import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
 import { checkState } from './state/check.ts'
 import { checkWhen } from './windows/check.ts'
+import { checkSteps } from './windows/check-steps.ts'
 
 export type { RuleOptions } from './check-alerts.ts'
 export type { RuleFault } from './input.ts'
@@ -202,10 +203,23 @@ const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Li
   checkConditions(conditions, target, { limits, isKept, abis, hasList })
   checkAlerts(place.member('alerts'), options)
   const when = place.member('when')
+  const hasSteps = isRecord(when.value) && 'steps' in when.value
   if (target === 'State' && when.value !== undefined)
     when.fault('A State rule has no windows yet: leave when out, and compare changed or previous.')
-  else checkOptional(when, it => checkWhen(it, { target, limits }))
-  checkOptional(place.member('notify'), it => checkNotify(it, { target, hasWindows: when.value !== undefined }))
+  else
+    checkOptional(when, it =>
+      (hasSteps ? checkSteps : checkWhen)(it, {
+        ...{ target, limits },
+        checkTargetMap: (at, target) =>
+          checkConditions(at, target, {
+            isKept: isDeepStrictEqual(before?.config.when, when.value),
+            ...{ limits, abis, hasList },
+          }),
+      }),
+    )
+  checkOptional(place.member('notify'), it =>
+    checkNotify(it, { target, hasWindows: when.value !== undefined, hasSteps }),
+  )
 }
 
 const checkTargetType = (place: InputPlace) =>

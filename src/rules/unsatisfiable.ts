@@ -19,6 +19,7 @@ import {
   type RuleOperator,
   type TargetType,
 } from './rule.ts'
+import { lookedFor } from './windows/steps.ts'
 
 /** Requirement on a value, and what to write instead. */
 export interface Unsatisfiable {
@@ -61,7 +62,12 @@ const MAX_LOOKED_AT = 50
  * Warnings of values that never match, which an earlier version may have stored, and of texts that
  * are compared with numbers.
  */
-export const findUnsatisfiable = (config: RuleConfig, own: OwnAbis): string[] => {
+export const findUnsatisfiable = (config: RuleConfig, own: OwnAbis): string[] =>
+  lookedFor(config)
+    .flatMap(one => unsatisfiableIn(one, own))
+    .slice(0, MAX_WARNINGS)
+
+const unsatisfiableIn = (config: RuleConfig, own: OwnAbis): string[] => {
   const { targetType, targetMap } = config
   // Faults of these are refused.
   if (targetType === 'State') return []

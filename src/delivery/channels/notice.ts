@@ -121,14 +121,20 @@ const MAX_LISTED_ALERT = 300
 /** Key and values of an alert of windows. */
 const windowFacts = (when: AlertMessage['when']): [string, string][] => {
   if (when === undefined) return []
-  const { key, window, matches, conditions } = when
+  const { key, window, matches, conditions, steps = [] } = when
   return [
     ...Object.entries(key).map(([name, value]): [string, string] => [shownLine(name), shownLine(value ?? '')]),
     ...conditions.map(({ aggregate, name, value }): [string, string] => [
       shownLine(name === undefined ? aggregate : `${aggregate} of ${name}`),
       value ?? 'none',
     ]),
-    ['Matches', `${matches} in blocks ${window.fromBlock} to ${window.toBlock}`],
+    ...steps.map((step, i): [string, string] => [
+      `Step ${i + 1}`,
+      'missing' in step ? `missing in block ${window.toBlock}` : `${shownLine(step._id)} in block ${step.block}`,
+    ]),
+    ...(steps.length > 0
+      ? []
+      : [['Matches', `${matches} in blocks ${window.fromBlock} to ${window.toBlock}`] satisfies [string, string]]),
   ]
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { MAX_GROUP, MAX_QUIET } from '../../rules/notify/check.ts'
-import { TARGET_TYPES } from '../../rules/rule.ts'
+import { DOCUMENT_TARGETS, TARGET_TYPES } from '../../rules/rule.ts'
 import { MAX_READ_BLOCKS } from '../../rules/state/check.ts'
 import { AGGREGATES, WINDOW_OPERATORS } from '../../rules/windows/check.ts'
 import {
@@ -46,13 +46,30 @@ const windowCondition = {
 }
 const span = strict({ blocks: may(intFrom(1)), seconds: may(intFrom(1)) })
 
+const stepShape = {
+  targetType: may(choiceOf(DOCUMENT_TARGETS)),
+  targetMap: may(arrayOf(refTo('Condition'))),
+  by: may(described('Fields with the same values in all steps, paired by their places.', arrayOf(str))),
+}
+
 const when = strict({
   by: may(described('Fields; each combination of values has a window.', arrayOf(str))),
   keys: may(described('Values of `by` to watch although nothing matched.', arrayOf(str))),
   within: described('Either blocks, or seconds of the chain.', span),
-  conditions: described('All must hold.', arrayOf(strict(windowCondition))),
+  conditions: may(described('All must hold; instead of `steps`.', arrayOf(strict(windowCondition)))),
   hold: may(described('How long they must hold before an episode opens.', span)),
   resolve: may(described('End an episode whose conditions no longer hold.', arrayOf(strict(windowCondition)))),
+  steps: may(
+    described(
+      'What must follow each other within one window. The first may leave out what the rule itself looks for.',
+      v.pipe(
+        arrayOf(strict({ ...stepShape, missing: may(described('With the last one: it must not come.', flag)) })),
+        v.minLength(2),
+        v.maxLength(5),
+      ),
+    ),
+  ),
+  until: may(described('Ends a sequence of steps that has begun.', strict(stepShape))),
 })
 
 const ruleConfig = strict({
@@ -244,6 +261,12 @@ const alertWindow = extensible({
   conditions: described('What they computed when the alert opened.', arrayOf(windowValue)),
   matches: int,
   entities: described('Ids of the first matches.', arrayOf(str)),
+  steps: may(
+    described(
+      'Of a rule with steps: where each came, and which did not.',
+      arrayOf(unionOf([strict({ block: int, _id: str }), strict({ missing: flag })])),
+    ),
+  ),
   ended: may(described('Where they held no longer.', strict({ block: int, conditions: arrayOf(windowValue) }))),
 })
 

@@ -10,7 +10,7 @@ import type { Clock } from '../../lib/retry.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { Metrics } from '../../metrics/index.ts'
 import type { BlockMatches, MatchedRule, Matcher } from '../../rules/matcher.ts'
-import type { GatheredRule, LastMatch } from '../../rules/windows/gather.ts'
+import type { LastMatch } from '../../rules/windows/gather.ts'
 import type { ChainContracts } from '../contracts/contracts.ts'
 import type { ProxyResolver } from '../contracts/proxy-resolver.ts'
 import type { ChainTokens } from '../contracts/tokens.ts'
@@ -38,7 +38,7 @@ export interface FoundInBlock {
 
 /** Documents are shared by the rules that found them. */
 const toRows = (
-  gathered: readonly GatheredRule[],
+  { gathered = [], steps }: Pick<BlockMatches, 'gathered' | 'steps'>,
   matched: ReadonlyMap<number, number>,
   { block }: RawBlock,
   documents: BlockDocuments,
@@ -59,6 +59,11 @@ const toRows = (
     rules: gathered.map(({ rule, entries, lasts }) => ({
       ...{ rule: rule.id, entries, lasts: lasts.map(placeOf) },
     })),
+    ...(steps && {
+      steps: steps.map(({ rule, matches, lasts }) => ({
+        ...{ rule: rule.id, matches, lasts: lasts.map(last => (last ? placeOf(last) : -1)) },
+      })),
+    }),
   }
 }
 
@@ -156,7 +161,7 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
         for (;;) {
           const began = performance.now()
           const documents = createBlockDocuments({ ...block, decimals: tokens.of }, asJson)
-          const { found, undecided, gathered, ...trouble } = matcher.match({
+          const { found, undecided, gathered, steps, ...trouble } = matcher.match({
             ...block,
             decimals: tokens.of,
             undecided: tokens.isUndecided,
@@ -168,7 +173,16 @@ export const createRuleMatching = (options: RuleMatchingOptions) => {
             matchesFound.add({}, found.length)
             const hits = toMatches({ found, failed: trouble.failed }, raw, receivedAt)
             const matched = withoutFailed(windowed(), trouble.failed)
-            const rows = windowed().size > 0 ? toRows(gathered ?? [], matched, raw, documents, receivedAt) : undefined
+            const rows =
+              windowed().size > 0
+                ? toRows(
+                    { ...(gathered && { gathered }), ...(steps && { steps }) },
+                    matched,
+                    raw,
+                    documents,
+                    receivedAt,
+                  )
+                : undefined
             onTrouble(trouble, number)
             return { hits, rows }
           }

@@ -1,4 +1,5 @@
 import type { Scan } from '../../alerts/alert-store.ts'
+import type { SequenceRule } from '../../alerts/sequences.ts'
 import type { WindowRule } from '../../alerts/windows.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Range } from '../../lib/ranges.ts'
@@ -10,6 +11,7 @@ import type { FindList } from '../../rules/lower.ts'
 import { type BlockMatches, createMatcher, type Matcher } from '../../rules/matcher.ts'
 import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
 import type { Rules } from '../../rules/store.ts'
+import { isSequence, sequenceShape, targetOfAlerts } from '../../rules/windows/steps.ts'
 import { createRuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
 import { createRuleScans } from './rule-scans.ts'
 
@@ -198,7 +200,7 @@ const createRuleStarts = (rules: Pick<Rules, 'fixStart'>, log: Log, clock: Clock
 /** Rules with `when` that are matched. The writer keeps windows of all of them. */
 const createWindowedRules = (
   { network, limits, matcher }: { network: string; limits: Limits; matcher: Pick<Matcher, 'has'> },
-  changed: (all: readonly WindowRule[]) => void,
+  changed: (all: WhenRules) => void,
 ) => {
   const windowed = new Map<number, StoredRule>()
   let matched: ReadonlyMap<number, number> = new Map()
@@ -212,7 +214,7 @@ const createWindowedRules = (
       matched = new Map(
         [...windowed.values()].filter(({ id }) => matcher.has(id)).map(({ id, matching }) => [id, matching]),
       )
-      if (before + windowed.size > 0) changed([...windowed.values()].map(rule => toWindowRule(rule, network, limits)))
+      if (before + windowed.size > 0) changed(toWhenRules([...windowed.values()], network, limits))
     },
     ids: () => windowed.keys(),
     matched: () => matched,
@@ -223,9 +225,9 @@ const createPendingUpdate = () => {
   let paused: readonly number[] | undefined
   let gone: number[] = []
   let scans = new Map<number, Scan>()
-  let windows: readonly WindowRule[] | undefined
+  let windows: WhenRules | undefined
   return {
-    setWindows(all: readonly WindowRule[]) {
+    setWindows(all: WhenRules) {
       windows = all
     },
     setPaused(all: readonly number[]) {
@@ -238,7 +240,7 @@ const createPendingUpdate = () => {
     },
     take() {
       if (!paused && !windows && gone.length === 0 && scans.size === 0) return undefined
-      const taken = { ...(paused && { paused }), ...(windows && { windows }), gone, scans: [...scans.values()] }
+      const taken = { ...(paused && { paused }), ...windows, gone, scans: [...scans.values()] }
       paused = undefined
       windows = undefined
       gone = []
@@ -250,13 +252,30 @@ const createPendingUpdate = () => {
 
 const hasWhen = ({ input }: StoredRule): boolean => input.config.when !== undefined
 
-const toWindowRule = (
+interface WhenRules {
+  windows: WindowRule[]
+  sequences: SequenceRule[]
+}
+
+const toWhenRules = (all: readonly StoredRule[], own: string, limits: Limits): WhenRules => ({
+  windows: all.flatMap(rule => {
+    const { when } = rule.input.config
+    return when === undefined || isSequence(when) ? [] : [{ ...toWhenRule(rule, own, limits), spec: when }]
+  }),
+  sequences: all.flatMap(rule => {
+    const { when } = rule.input.config
+    if (!isSequence(when)) return []
+    return [{ ...toWhenRule(rule, own, limits), shape: sequenceShape(when), by: when.steps[0]!.by ?? [] }]
+  }),
+})
+
+const toWhenRule = (
   { id, matching, startBlock, network, input }: StoredRule,
   own: string,
   { ruleKeys: keys, ruleRows: rows }: Limits,
-): WindowRule => ({
-  ...{ rule: id, revision: matching, start: startBlock!, spec: input.config.when! },
-  ...{ targetType: input.config.targetType, confirmations: input.maxConfirmationCount },
+): Omit<WindowRule, 'spec'> => ({
+  ...{ rule: id, revision: matching, start: startBlock! },
+  ...{ targetType: targetOfAlerts(input.config), confirmations: input.maxConfirmationCount },
   ...{ notifyPending: notifiesPending(input), notifyResolved: input.config.notify?.resolved === true },
   ...(isWide(network) && { network: own }),
   limits: { keys, rows },

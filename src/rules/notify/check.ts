@@ -17,6 +17,8 @@ import { stateAttributeFault } from '../state/fields.ts'
 interface NotifyContext {
   target: TargetType | undefined
   hasWindows: boolean
+  /** Of these the alerts do not end. */
+  hasSteps: boolean
 }
 
 type NotifyCheck = (place: InputPlace, context: NotifyContext) => void
@@ -67,9 +69,9 @@ const checkNames = (place: InputPlace, target: TargetType | undefined, others: r
   checkDistinctTexts(names)
 }
 
-const checkResolved: NotifyCheck = (place, { hasWindows }) => {
-  if (checkBoolean(place) === true && !hasWindows)
-    place.fault(`${place.label} needs "when": only an alert of windows ends by itself. Leave it out.`)
+const checkResolved: NotifyCheck = (place, { hasWindows, hasSteps }) => {
+  if (checkBoolean(place) === true && (!hasWindows || hasSteps))
+    place.fault(`${place.label} needs "when" with conditions: only an alert of windows ends by itself. Leave it out.`)
 }
 
 /** What a rule may say about its messages. */

@@ -20,12 +20,14 @@ import type { TargetType } from '../rule.ts'
 
 export { AGGREGATES, WINDOW_OPERATORS }
 
-interface WhenContext {
+export interface WhenContext {
   target: TargetType | undefined
   limits: Limits
+  /** Checks the conditions of a step. */
+  checkTargetMap(place: InputPlace, target: TargetType | undefined): void
 }
 
-const MAX_BY = 3
+export const MAX_BY = 3
 const MAX_CONDITIONS = 4
 /** The longest windows. */
 const LONGEST_WINDOW = { blocks: 1_000_000, seconds: 90 * 86_400 }
@@ -33,11 +35,14 @@ const LONGEST_WINDOW = { blocks: 1_000_000, seconds: 90 * 86_400 }
 const LATER = (names: readonly string[]) =>
   Object.fromEntries(names.map(name => [name, `"${name}" is not supported: leave it out.`]))
 
+const WITH_STEPS = Object.fromEntries(
+  ['across', 'until'].map(name => [name, `"${name}" goes with steps: leave it out.`]),
+)
+
 /** Checks `when`: windows over the matches of a rule. */
 export const checkWhen = (place: InputPlace, context: WhenContext): void => {
   const known = ['by', 'keys', 'within', 'conditions', 'hold', 'resolve']
-  const elsewhere = LATER(['across', 'steps', 'until'])
-  if (!checkObject(place, { what: 'when', known, elsewhere })) return
+  if (!checkObject(place, { what: 'when', known, elsewhere: WITH_STEPS })) return
   const by = place.member('by')
   const keys = place.member('keys')
   const names = Array.isArray(by.value) ? by.value.length : 0
@@ -87,7 +92,7 @@ const checkKeys = (place: InputPlace, names: number, { limits }: WhenContext) =>
   }
 }
 
-const checkSpan = (place: InputPlace, what: string) => {
+export const checkSpan = (place: InputPlace, what: string) => {
   if (!checkObject(place, { what, known: ['blocks', 'seconds'] })) return
   const parts = (['blocks', 'seconds'] as const).map(name => ({ name, it: place.member(name) }))
   const given = parts.filter(({ it }) => it.value !== undefined)
@@ -119,7 +124,7 @@ const checkWindowCondition = (place: InputPlace, context: WhenContext, mayBeFirs
     reportExpected(value, 'a decimal or 0x-hex number', 'Write an amount as "1000.5".')
 }
 
-const checkFieldName = (place: InputPlace, { target, limits }: WhenContext) => {
+export const checkFieldName = (place: InputPlace, { target, limits }: Pick<WhenContext, 'target' | 'limits'>) => {
   const name = checkFilled(place, 'the name of a field')
   if (name === undefined || !checkByteLength(place, 'ruleValue', limits) || target === undefined) return
   const complaint = checkAttribute(target, [name])

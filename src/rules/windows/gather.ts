@@ -4,6 +4,7 @@ import { createEntries, type WindowEntries, type WindowEntry } from '../../windo
 import { type Entity, entityDocument } from '../entities.ts'
 import type { StoredRule } from '../rule.ts'
 import { createMatchReaders, type MatchReader } from './read.ts'
+import { windowSpecOf } from './steps.ts'
 
 export interface LastMatch {
   kind: Kind
@@ -27,7 +28,8 @@ export const createGathering = () => {
     add(rule: StoredRule, entity: Entity): boolean {
       let found = rules.get(rule)
       if (found === undefined) {
-        const reader = readerOf(rule.input.config)
+        const { config } = rule.input
+        const reader = readerOf(config.targetType, windowSpecOf(config))
         found = { reader, entries: createEntries(reader.measures, reader.of, reader.lone) }
         rules.set(rule, found)
       }

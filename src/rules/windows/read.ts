@@ -1,12 +1,13 @@
 import { type ComparedDocument, type ComparedValue, facesAt } from '../../query/compare.ts'
 import { showExact, simplifyExact } from '../../query/exact.ts'
 import { type LoneMatch, loneMatchOf, type MatchValues, type WindowValue } from '../../windows/entries.ts'
-import { measuresOf, type WindowMeasure } from '../../windows/spec.ts'
+import { measuresOf, type WindowMeasure, type WindowSpec } from '../../windows/spec.ts'
 import { canonicalKey, keptText } from '../../windows/window.ts'
 import { attributeSteps } from '../attributes.ts'
 import { type Entity, type EntityValues, entityDocument, entityValues } from '../entities.ts'
 import { lacksDecimals } from '../match-group.ts'
-import { kindOfTarget, type RuleConfig } from '../rule.ts'
+import { kindOfTarget, type RuleConfig, type TargetType } from '../rule.ts'
+import { windowSpecOf } from './steps.ts'
 
 /** Reads of a match what its windows take. */
 export interface MatchReader {
@@ -23,15 +24,15 @@ export const createMatchReaders = () => {
   const fields = new Map<string, Field>()
   const keys = new Map<string, (entity: Entity) => string>()
   const lones = new Map<string, (entity: Entity) => LoneMatch<Entity>>()
-  return ({ targetType, when }: RuleConfig): MatchReader => {
+  return (targetType: TargetType, when: Pick<WindowSpec, 'by'> & Partial<WindowSpec>): MatchReader => {
     const kind = kindOfTarget(targetType)
     const fieldOf = (name: string): Field => {
       const known = fields.get(`${kind} ${name}`) ?? createField(kind, name)
       fields.set(`${kind} ${name}`, known)
       return known
     }
-    const { by = [] } = when!
-    const measures = measuresOf(when!)
+    const { by = [] } = when
+    const measures = measuresOf({ conditions: [], ...when })
     const of = measures.map(({ name }) => fieldOf(name))
     const keyFields = by.map(fieldOf)
     const scaled = [...new Set([...keyFields, ...of])].filter(field => field.isScaled)
@@ -77,17 +78,17 @@ const stepsOfName = (kind: Entity['kind'], name: string) => {
 }
 
 /** The same of stored documents, with their decoding where they have one. */
-export const createDocumentReader = <D extends ComparedDocument & { _id: string }>({
-  targetType,
-  when,
-}: RuleConfig): Pick<MatchReader, 'measures'> & { key(document: D): string; of: MatchValues<D> } => {
-  const kind = kindOfTarget(targetType)
+export const createDocumentReader = <D extends ComparedDocument & { _id: string }>(
+  config: RuleConfig,
+): Pick<MatchReader, 'measures'> & { key(document: D): string; of: MatchValues<D> } => {
+  const kind = kindOfTarget(config.targetType)
+  const when = windowSpecOf(config)
   const fieldOf = (name: string) => {
     const { steps, isScaled, argument } = stepsOfName(kind, name)
     return { faces: facesAt(steps, isScaled, kind), argument }
   }
-  const measures = measuresOf(when!)
-  const by = (when!.by ?? []).map(fieldOf)
+  const measures = measuresOf(when)
+  const by = (when.by ?? []).map(fieldOf)
   const of = measures.map(({ name }) => fieldOf(name))
   return {
     measures,

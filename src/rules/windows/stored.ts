@@ -8,6 +8,7 @@ import { attributeSteps } from '../attributes.ts'
 import { kindOfTarget, type RuleConfig } from '../rule.ts'
 import { documentBlock } from '../search.ts'
 import { createDocumentReader } from './read.ts'
+import { windowSpecOf } from './steps.ts'
 
 /** A stored document that a rule matches; integers beyond a double are bigints. */
 export interface StoredMatch extends ComparedDocument {
@@ -58,9 +59,11 @@ export const withDecoding = <D extends ComparedDocument>(kind: Kind, document: D
       }
 
 /** Fields of windows that lie within an argument, which a document does not show. */
-export const hiddenFields = ({ targetType, when }: RuleConfig): string[] => {
+export const hiddenFields = (config: RuleConfig): string[] => {
+  const { targetType } = config
+  const when = windowSpecOf(config)
   const kind = kindOfTarget(targetType)
-  const names = [...(when!.by ?? []), ...measuresOf(when!).map(({ name }) => name)]
+  const names = [...(when.by ?? []), ...measuresOf(when).map(({ name }) => name)]
   return [...new Set(names)].filter(name => {
     const [list, , ...inner] = attributeSteps(kind, [name])
     return list === 'args' && inner.some(step => !SHOWN.has(step))

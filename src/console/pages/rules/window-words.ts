@@ -4,7 +4,8 @@ import type { Alert } from '../../api/wire.ts'
 import { countText } from '../../parts/format.ts'
 import { plainName } from './condition-rows.ts'
 
-export type WindowAggregate = NonNullable<RuleConfig['when']>['conditions'][number]['aggregate']
+type RuleWindowConditions = Extract<RuleConfig['when'], { conditions: unknown }>['conditions']
+export type WindowAggregate = RuleWindowConditions[number]['aggregate']
 
 /** What a window computes: as a choice, and before the name of a field. */
 const AGGREGATE_WORDS: Record<WindowAggregate, readonly [choice: string, before: string]> = {
@@ -79,9 +80,9 @@ export const valuesWords = (values: ShownWindow['conditions']): string =>
     )
     .join(', ')
 
-/** The state of an alert; that of windows is open until its conditions hold no longer. */
+/** The state of an alert; that of windows is open until its conditions hold no longer, that of steps has no end. */
 export const stateWords = ({ state, when }: Pick<Alert, 'state' | 'when'>): string => {
-  const hasEnd = when?.conditions.every(({ aggregate }) => aggregate !== 'First')
+  const hasEnd = when?.steps === undefined && when?.conditions.every(({ aggregate }) => aggregate !== 'First')
   if (state === 'resolved') return 'ended'
   if (state !== 'confirmed' || !hasEnd) return state
   return when?.ended ? 'ending' : 'open'

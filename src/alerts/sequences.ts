@@ -1,0 +1,192 @@
+import { createBlocks } from '../engine/blocks.ts'
+import type { Db } from '../sqlite/database.ts'
+import { createRuleSequence, type RuleSequence, type SequenceShape, type StepMatch } from '../windows/sequence.ts'
+import { namedKey } from '../windows/shown-key.ts'
+import type { WindowBlock } from '../windows/window.ts'
+import type { AlertWindow, RuleMatch } from './alert.ts'
+import { firstOfWindow, KEPT_BELOW } from './running-window.ts'
+import { createWindowTables, type WindowState } from './window-tables.ts'
+import { matchInBlock, type WindowRows, type WindowRule, windowAlertId } from './windows.ts'
+
+/** A rule with steps, as the writer of the store needs it. */
+export interface SequenceRule extends Omit<WindowRule, 'spec'> {
+  shape: SequenceShape
+  /** Fields of the first step that name the values of a key. */
+  by: string[]
+}
+
+/** Matches of the steps of a rule in a block. */
+export interface StepRows {
+  rule: number
+  matches: StepMatch[]
+  /** Of each match that may complete a sequence, its place among the sources of the block; else -1. */
+  lasts: number[]
+}
+
+interface RunningSequence extends WindowState {
+  sequence: RuleSequence
+  refused: number
+}
+
+/**
+ * Sequences of rules in the store, beside the windows and in the same tables: matches of steps are
+ * rows, and what has begun is made of them.
+ */
+export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string) => void) => {
+  const tables = createWindowTables(db, 'sequences')
+  const blocks = createBlocks(db)
+  const rules = new Map<number, SequenceRule>()
+  const running = new Map<number, RunningSequence>()
+  const notes = new Map<number, string>()
+  let written = -1
+
+  /** What a failed transaction had changed in memory goes. */
+  const enter = () => {
+    const stored = tables.writes()
+    if (stored !== written) running.clear()
+    written = stored + 1
+    tables.noteWrite(written)
+  }
+
+  const clear = (rule: number) => {
+    tables.clear(rule)
+    running.delete(rule)
+    notes.delete(rule)
+  }
+
+  const stateFor = (of: SequenceRule, { number, time }: WindowBlock): RunningSequence => {
+    const { rule, revision, shape, limits } = of
+    const known = running.get(rule)
+    if (known?.revision === revision) return known
+    let stored = tables.state(rule)
+    if (stored && stored.revision !== revision) {
+      clear(rule)
+      stored = undefined
+    }
+    const fresh = { revision, since: number, sinceTime: time, floor: 0, upto: number - 1, clock: 0 }
+    const state: WindowState = stored ?? fresh
+    const sequence = createRuleSequence(shape, limits)
+    const first = isUndone(shape) ? state.since : 0
+    for (const { block, entries } of tables.rows<StepMatch>(rule))
+      if (block.number >= first) sequence.load(block, entries)
+    sequence.settle({ number: state.upto, time: state.clock })
+    const made = { ...state, sequence, refused: 0 }
+    running.set(rule, made)
+    return made
+  }
+
+  const stepRule = (of: SequenceRule, block: WindowRows, rows: StepRows | undefined, chain: unknown) => {
+    const state = stateFor(of, block)
+    // Filled later: it stays missing.
+    if (block.number <= state.upto) return
+    const now = { number: block.number, time: Math.max(block.time, state.clock) }
+    if (block.number !== state.upto + 1) {
+      state.since = now.number
+      state.sinceTime = now.time
+      state.sequence.skip()
+    }
+    const { found, taken, refused } = state.sequence.step(now, rows?.matches ?? [])
+    if (taken.length > 0) tables.addRows(of.rule, now, taken)
+    for (const { key, steps, last } of found) {
+      const source = last === undefined ? block.own : block.sources[rows!.lasts[last]!]!
+      const match = { ...matchInBlock(of, block, source), when: shownSequence(of, now, key, steps) }
+      open(match, windowAlertId(match, chain, `${key} ${steps[0]!.block} ${steps[0]!.id}`))
+    }
+    state.refused += refused
+    state.upto = now.number
+    state.clock = now.time
+    if (now.number % KEPT_BELOW === 0) prune(of, state, now)
+    tables.saveState(of.rule, state)
+    const text = sequenceNote(of, state, now)
+    if (text === undefined) notes.delete(of.rule)
+    else notes.set(of.rule, text)
+  }
+
+  const prune = ({ rule, shape }: SequenceRule, state: RunningSequence, now: WindowBlock) => {
+    const begin = firstOfWindow(shape, tables, state, now)
+    if (begin === undefined) return
+    const below = Math.min(state.sequence.oldest() ?? now.number, begin) - KEPT_BELOW
+    if (below <= state.floor) return
+    tables.dropBelow(rule, below, now.number - KEPT_BELOW)
+    state.floor = below
+  }
+
+  return {
+    /** All rules with steps that are matched from now on. */
+    set(all: readonly SequenceRule[]) {
+      enter()
+      const before = new Map(rules)
+      rules.clear()
+      for (const one of all) {
+        rules.set(one.rule, one)
+        // A reorganisation may have left rows alone.
+        const known = tables.state(one.rule) ?? before.get(one.rule)
+        if (known?.revision !== one.revision) clear(one.rule)
+      }
+      for (const known of [running, notes]) for (const rule of known.keys()) if (!rules.has(rule)) known.delete(rule)
+    },
+    gone(rule: number) {
+      rules.delete(rule)
+      running.delete(rule)
+      notes.delete(rule)
+    },
+    step(all: readonly WindowRows[], chain: unknown) {
+      if (rules.size === 0) return
+      enter()
+      for (const block of all) {
+        if (blocks.hash(block.number) !== block.hash.toLowerCase()) continue
+        const found = new Map(block.steps?.map(one => [one.rule, one]))
+        for (const rule of rules.values())
+          if (block.number >= rule.start && block.matched.get(rule.rule) === rule.revision)
+            stepRule(rule, block, found.get(rule.rule), chain)
+      }
+    },
+    /** After a reorganisation, of which the windows have taken back the rows of all rules. */
+    back() {
+      enter()
+      running.clear()
+    },
+    notes: (): ReadonlyMap<number, string> => notes,
+  }
+}
+
+/** Whether a missing block may have had what ends a sequence. */
+const isUndone = ({ isMissing, hasUntil }: SequenceShape): boolean => isMissing || hasUntil
+
+/** What an alert shows of its sequence. */
+const shownSequence = (
+  { shape, by }: SequenceRule,
+  now: WindowBlock,
+  key: string,
+  steps: readonly { block: number; id: string }[],
+): AlertWindow => {
+  return {
+    key: namedKey({ by }, key),
+    window: { fromBlock: steps[0]!.block, toBlock: now.number, ...shape.within },
+    ...{ conditions: [], matches: steps.length, entities: steps.map(({ id }) => id) },
+    steps: [
+      ...steps.map(({ block, id }) => ({ block, _id: id })),
+      ...(shape.isMissing ? [{ missing: true as const }] : []),
+    ],
+    late: false,
+  }
+}
+
+/** What the owner of the rule should know of its sequences; undefined: nothing. */
+const sequenceNote = (
+  { limits, shape }: SequenceRule,
+  { sequence, refused, since, sinceTime }: RunningSequence,
+  now: WindowBlock,
+): string | undefined => {
+  if (refused > 0) {
+    const { keys, rows } = sequence.size
+    return `Its sequences hold ${keys} keys in ${rows} rows, of at most ${limits.keys} and ${limits.rows}: ${refused} first steps were left out.`
+  }
+  const { blocks, seconds } = shape.within
+  const isComplete = blocks !== undefined ? since <= now.number - blocks + 1 : sinceTime <= now.time - seconds!
+  if (isComplete || since === 0) return undefined
+  const before = isUndone(shape)
+    ? 'what had begun before makes no alert'
+    : 'steps in blocks that it did not look at are not known'
+  return `Its sequences begin at block ${since}: ${before}.`
+}

@@ -1,0 +1,89 @@
+import { type SequenceShape, UNTIL } from '../../windows/sequence.ts'
+import type { WindowSpan, WindowSpec } from '../../windows/spec.ts'
+import type { RuleCondition, RuleConfig, RuleInput, StoredRule, TargetType } from '../rule.ts'
+
+/** What comes in its turn. The first step may leave out what the rule itself says. */
+export interface SequenceStep {
+  targetType?: TargetType
+  targetMap?: RuleCondition[]
+  /** Fields whose values must be the same in all steps, paired by their places. */
+  by?: string[]
+  /** With the last step only: it must not come. */
+  missing?: boolean
+}
+
+/** `when` of a rule whose matches follow each other. */
+export interface SequenceSpec {
+  steps: SequenceStep[]
+  within: WindowSpan
+  /** Ends a sequence that has begun. */
+  until?: SequenceStep
+}
+
+/** A part of a rule with steps, as the matcher takes rules. */
+export interface SequencePart {
+  /** From 0, or `UNTIL`. */
+  step: number
+  by: readonly string[]
+  config: RuleConfig
+}
+
+export const isSequence = (when: RuleConfig['when']): when is SequenceSpec => when !== undefined && 'steps' in when
+
+/** `when` of a rule without steps. */
+export const windowSpecOf = ({ when }: Pick<RuleConfig, 'when'>): WindowSpec => when as WindowSpec
+
+export const sequenceShape = ({ steps, within, until }: SequenceSpec): SequenceShape => ({
+  ...{ steps: steps.length, isMissing: steps.at(-1)?.missing === true, hasUntil: until !== undefined },
+  within,
+})
+
+/** Of a rule without steps, none. */
+export const sequenceParts = (config: RuleConfig): SequencePart[] => {
+  const { when } = config
+  if (!isSequence(when)) return []
+  const partOf = ({ targetType, targetMap, by = [] }: SequenceStep, step: number): SequencePart => ({
+    ...{ step, by },
+    config: {
+      ...config,
+      targetType: targetType ?? config.targetType,
+      targetMap: targetMap ?? config.targetMap,
+    },
+  })
+  return [...when.steps.map(partOf), ...(when.until ? [partOf(when.until, UNTIL)] : [])]
+}
+
+/** What a rule looks for: itself, or each of its steps. */
+export const lookedFor = (config: RuleConfig): RuleConfig[] => {
+  const parts = sequenceParts(config)
+  return parts.length === 0 ? [config] : parts.map(part => part.config)
+}
+
+/** The target type of the documents in alerts: that of the step which completes a sequence. */
+export const targetOfAlerts = (config: RuleConfig): TargetType => {
+  const { when } = config
+  if (!isSequence(when)) return config.targetType
+  const last = when.steps.at(-1)
+  return (last?.missing ? undefined : last?.targetType) ?? config.targetType
+}
+
+/** As `targetOfAlerts`, for all that reads the fields of alerts. */
+export const asAlerted = (rule: RuleInput): RuleInput =>
+  isSequence(rule.config.when) ? { ...rule, config: { ...rule.config, targetType: targetOfAlerts(rule.config) } } : rule
+
+const partOfRule = new WeakMap<StoredRule, { rule: StoredRule; part: SequencePart }>()
+
+/** The rules that the matcher indexes for one: itself, or one for each step. */
+export const matchedRules = (rule: StoredRule): StoredRule[] => {
+  const parts = sequenceParts(rule.input.config)
+  if (parts.length === 0) return [rule]
+  return parts.map(part => {
+    const matched = { ...rule, input: { ...rule.input, config: part.config } }
+    partOfRule.set(matched, { rule, part })
+    return matched
+  })
+}
+
+/** The step that such a rule stands for. */
+export const stepOfRule = (rule: StoredRule): { rule: StoredRule; part: SequencePart } | undefined =>
+  partOfRule.get(rule)

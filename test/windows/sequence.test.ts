@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRandom } from '../../scripts/demo/random.ts'
+import { createRuleSequence, type SequenceShape, type StepMatch, UNTIL } from '../../src/windows/sequence.ts'
+import type { WindowBlock } from '../../src/windows/window.ts'
+
+const LIMITS = { keys: 1_000, rows: 100_000 }
+
+interface TestBlock extends WindowBlock {
+  matches: StepMatch[]
+}
+/** Ids of the steps of each sequence, by the block that completes it. */
+type Outcome = [block: number, sequences: string[]]
+
+type Placed = StepMatch & { block: TestBlock; order: number }
+
+/**
+ * From scratch, for each key: all ways to choose a match for each step are tried. `since`: the first
+ * block that is known without a gap, for each block.
+ */
+const naive = (shape: SequenceShape, blocks: readonly TestBlock[]): Outcome[] => {
+  const { steps, isMissing, hasUntil, within } = shape
+  const needed = isMissing ? steps - 1 : steps
+  const isOver = (from: TestBlock, now: TestBlock) =>
+    within.blocks !== undefined ? now.number - from.number >= within.blocks : now.time - from.time >= within.seconds!
+  const sequences = new Map<number, string[]>(blocks.map(({ number }) => [number, []]))
+  const told = (at: TestBlock, chain: readonly Placed[]) =>
+    sequences.get(at.number)!.push(chain.map(({ id }) => id).join(' '))
+  const isGap = (from: TestBlock, to: TestBlock) =>
+    blocks.indexOf(to) - blocks.indexOf(from) !== to.number - from.number
+  const keys = new Set(blocks.flatMap(({ matches }) => matches.map(({ key }) => key)))
+  for (const key of keys) {
+    const all = blocks.flatMap(block =>
+      block.matches.filter(it => it.key === key).map(it => ({ ...it, block, order: block.number * 1_000 + it.at })),
+    )
+    const of = (step: number) => all.filter(it => it.step === step)
+    const isUndone = (from: Placed, to: Placed) =>
+      ((isMissing || hasUntil) && isGap(from.block, to.block)) ||
+      of(UNTIL).some(({ order }) => order > from.order && order <= to.order)
+    const chainsTo = (chain: readonly Placed[]): Placed[][] =>
+      chain[0]!.step === 0
+        ? [[...chain]]
+        : of(chain[0]!.step - 1)
+            .filter(({ order }) => order < chain[0]!.order)
+            .flatMap(before => chainsTo([before, ...chain]))
+    let used = -1
+    for (const last of of(needed - 1).sort((a, b) => a.order - b.order)) {
+      const chains = chainsTo([last])
+        .filter(([first]) => first!.order > used && !isOver(first!.block, last.block) && !isUndone(first!, last))
+        // The newest first step; then each step as early as it can be.
+        .sort((a, b) => b[0]!.order - a[0]!.order || compareOrders(a, b))
+      const [chain] = chains
+      if (chain === undefined) continue
+      used = chain[0]!.order
+      if (!isMissing) {
+        told(last.block, chain)
+        continue
+      }
+      const over = blocks.find(block => block.number >= last.block.number && isOver(chain[0]!.block, block))
+      if (over === undefined || isGap(chain[0]!.block, over)) continue
+      const isBeforeEnd = (it: Placed) => it.order > last.order && it.block.number < over.number
+      if (![...of(steps - 1), ...of(UNTIL)].some(isBeforeEnd)) told(over, chain)
+    }
+  }
+  return blocks.map(({ number }) => [number, sequences.get(number)!.sort()])
+}
+
+const compareOrders = (a: readonly Placed[], b: readonly Placed[]): number => {
+  const i = a.findIndex((it, at) => it.order !== b[at]!.order)
+  return i < 0 ? 0 : a[i]!.order - b[i]!.order
+}
+
+/** As a store does: what was taken is kept, a restart or a reorganisation begins from one window of it. */
+const createRunner = (shape: SequenceShape) => {
+  let log: { block: TestBlock; taken: StepMatch[]; outcome: Outcome }[] = []
+  let sequence = createRuleSequence(shape, LIMITS)
+  const strict = shape.isMissing || shape.hasUntil
+  const restart = () => {
+    sequence = createRuleSequence(shape, LIMITS)
+    const last = log.at(-1)?.block
+    if (last === undefined) return
+    const since = log.findLast(({ block }, i) => i > 0 && block.number !== log[i - 1]!.block.number + 1)?.block.number
+    const { blocks, seconds } = shape.within
+    const isIn = (block: WindowBlock) =>
+      blocks !== undefined ? block.number > last.number - blocks : block.time > last.time - seconds!
+    for (const { block, taken } of log)
+      if (isIn(block) && !(strict && since !== undefined && block.number < since)) sequence.load(block, taken)
+    sequence.settle(last)
+  }
+  return {
+    restart,
+    add(block: TestBlock) {
+      const before = log.at(-1)?.block
+      if (before && block.number !== before.number + 1) sequence.skip()
+      const { found, taken } = sequence.step(block, block.matches)
+      const ids = found.map(({ steps, last }) => {
+        if (!shape.isMissing) assert.equal(block.matches[last!]!.id, steps.at(-1)!.id)
+        return steps.map(({ id }) => id).join(' ')
+      })
+      log.push({ block, taken, outcome: [block.number, ids.sort()] })
+    },
+    back(to: number) {
+      log = log.filter(({ block }) => block.number <= to)
+      restart()
+    },
+    outcomes: () => log.map(({ outcome }) => outcome),
+    size: () => sequence.size,
+  }
+}
+
+const CASES = Number(process.env.CASES ?? 3_000)
+
+test(`sequences are those of a computation from scratch: ${CASES} histories with jumping times, gaps, restarts and reorganisations`, () => {
+  const counts = { came: 0, missing: 0 }
+  for (let seed = 1; seed <= CASES; seed++) {
+    const { int, pick } = createRandom(seed)
+    const shape: SequenceShape = {
+      ...{ steps: int(2, 5), isMissing: int(0, 1) === 0, hasUntil: int(0, 1) === 0 },
+      within: int(0, 1) === 0 ? { blocks: int(1, 12) } : { seconds: int(1, 60) },
+    }
+    const keys = ['["a"]', '["b"]'].slice(0, int(1, 2))
+    let chain: TestBlock[] = []
+    let id = 0
+    const runner = createRunner(shape)
+    const mine = (count: number) => {
+      for (let i = 0; i < count; i++) {
+        const last = chain.at(-1)
+        const number = last ? last.number + (int(0, 14) === 0 ? int(2, 4) : 1) : 7
+        const matches = Array.from({ length: pick([0, 0, 1, 1, 2, 4]) }, () => ({
+          key: pick(keys),
+          step: shape.hasUntil && int(0, 8) === 0 ? UNTIL : int(0, shape.steps - 1),
+          at: int(0, 5),
+          id: String(id++),
+        }))
+        // One entity is one match of a step of a key.
+        const distinct = [...new Map(matches.map(it => [`${it.key} ${it.step} ${it.at}`, it])).values()]
+        const block = { number, time: (last?.time ?? 1_000) + pick([0, 1, 1, 2, 12, 40]), matches: distinct }
+        chain.push(block)
+        runner.add(block)
+      }
+    }
+    mine(int(1, 10))
+    for (let i = 0; i < 4; i++) {
+      if (int(0, 2) === 0) runner.restart()
+      else if (int(0, 1) === 0) {
+        const to = chain.at(-1)!.number - int(0, 6)
+        chain = chain.filter(({ number }) => number <= to)
+        runner.back(to)
+      }
+      mine(int(1, 8))
+    }
+    assert.deepEqual(runner.outcomes(), naive(shape, chain), `seed ${seed}: ${JSON.stringify(shape)}`)
+    counts[shape.isMissing ? 'missing' : 'came'] += runner.outcomes().flatMap(([, found]) => found).length
+  }
+  assert.ok(Math.min(...Object.values(counts)) > CASES / 4, JSON.stringify(counts))
+})
+
+const SHAPE: SequenceShape = { steps: 2, isMissing: false, hasUntil: true, within: { blocks: 3 } }
+const match = (step: number, at: number, key = '[]'): StepMatch => ({ key, step, at, id: `${step}.${at}` })
+
+test('at its limits a sequence refuses first steps, and goes on with those that it has', () => {
+  const sequence = createRuleSequence(SHAPE, { keys: 2, rows: 3 })
+  const full = sequence.step({ number: 1, time: 1 }, [match(0, 0, 'a'), match(0, 1, 'b'), match(0, 2, 'c')])
+  assert.equal(full.refused, 1)
+  const { found } = sequence.step({ number: 2, time: 2 }, [match(1, 0, 'a'), match(1, 1, 'b'), match(1, 2, 'c')])
+  assert.deepEqual(
+    found.map(({ key }) => key),
+    ['a', 'b'],
+  )
+  assert.deepEqual(sequence.size, { keys: 0, rows: 4 })
+  assert.equal(sequence.step({ number: 3, time: 3 }, [match(0, 0, 'd')]).refused, 1)
+  assert.equal(sequence.step({ number: 4, time: 4 }, [match(0, 0, 'd')]).refused, 0)
+})
+
+test('what is not part of a sequence leaves nothing behind', () => {
+  const sequence = createRuleSequence(SHAPE, LIMITS)
+  const { taken } = sequence.step({ number: 1, time: 1 }, [match(1, 0), match(UNTIL, 1), match(1, 2)])
+  assert.deepEqual([taken, sequence.size], [[], { keys: 0, rows: 0 }])
+})
