@@ -167,7 +167,10 @@ const windowsOf = async (
   }
 }
 
-const showEpisode = (spec: WindowSpec, { key, first, opened, ended, matches, peak }: Episode): SimulatedEpisode => ({
+export const showEpisode = (
+  spec: WindowSpec,
+  { key, first, opened, ended, matches, peak }: Episode,
+): SimulatedEpisode => ({
   key: namedKey(spec, key, first),
   opened: showMoment(opened),
   ...(!first && { ended: ended && showMoment(ended) }),

@@ -125,22 +125,29 @@ export const OPERATOR_MEANINGS = {
 } as const satisfies Record<Exclude<RuleOperator, 'Inspect'>, Pick<CompareNode, 'how' | 'ignoreCase'>>
 
 /** A query for the conditions. A hint precedes its condition, or replaces it if it is exact. */
-export const toQuery = (kind: Kind, conditions: readonly ConditionNode[]): Node =>
-  andNode(conditions.map(condition => queryOfCondition(kind, condition)))
+export const toQuery = (kind: Kind, conditions: readonly ConditionNode[], leaf = withHint): Node =>
+  andNode(conditions.map(condition => queryOfCondition(kind, condition, leaf)))
 
-const queryOfCondition = (kind: Kind, condition: ConditionNode): Node => {
+/** The same without hints, to test documents one by one. */
+export const toDocumentQuery = (kind: Kind, conditions: readonly ConditionNode[]): Node =>
+  toQuery(kind, conditions, (_, condition) => condition)
+
+const withHint = (kind: Kind, condition: CompareNode): Node => {
+  const { node, exact } = hintOf(kind, condition)
+  return exact ? node : andNode([node, condition])
+}
+
+const queryOfCondition = (kind: Kind, condition: ConditionNode, leaf: typeof withHint): Node => {
   switch (condition.op) {
     case 'and':
-      return toQuery(kind, condition.of)
+      return toQuery(kind, condition.of, leaf)
     case 'or':
-      return orNode(condition.of.map(inner => queryOfCondition(kind, inner)))
+      return orNode(condition.of.map(inner => queryOfCondition(kind, inner, leaf)))
     case 'not':
-      return notNode(queryOfCondition(kind, condition.of))
+      return notNode(queryOfCondition(kind, condition.of, leaf))
     case 'element':
       return condition
-    case 'compare': {
-      const { node, exact } = hintOf(kind, condition)
-      return exact ? node : andNode([node, condition])
-    }
+    case 'compare':
+      return leaf(kind, condition)
   }
 }

@@ -75,6 +75,8 @@ const SHOWN: ReadonlySet<string> = new Set(['value', 'hex', 'num', 'scaled', 'ty
 export const wholeSourceText = ({ _source }: Pick<StoredMatch, '_source'>): string =>
   JSON.stringify(_source, (_, value) => (typeof value === 'bigint' ? asJson(value) : value))
 
+export { canonicalKey as canonicalText } from '../../windows/window.ts'
+
 /** Blocks and transactions have seconds, all else a date in UTC. */
 export const secondsOf = ({ _source: { timestamp } }: Pick<StoredMatch, '_source'>): number =>
   typeof timestamp === 'string' ? Date.parse(`${timestamp}Z`) / 1_000 : Number(timestamp)

@@ -1,7 +1,18 @@
 import { dirname, join } from 'node:path'
-import { refuse } from '../../../lib/errors.ts'
+import { testDocuments } from '../../../back-test/documents.ts'
+import { ChainsieveError, refuse } from '../../../lib/errors.ts'
+import type { RuleInput } from '../../../rules/rule.ts'
 import { checkRule } from '../../../rules/schema.ts'
-import { checkRuleTest, compareAlerts, type ExpectedAlert, MAX_TESTED, type RuleTestResult } from '../../rule-tests.ts'
+import {
+  alertsOfOtherForm,
+  checkRuleTest,
+  compareAlerts,
+  type ExpectedAlert,
+  MAX_TESTED,
+  placeOfAlert,
+  type RuleTest,
+  type RuleTestResult,
+} from '../../rule-tests.ts'
 import { type CommandContext, command } from '../command.ts'
 import { formatCount, formatText } from '../format.ts'
 import { formatFault, readJsonFile } from './rule-files.ts'
@@ -10,7 +21,7 @@ export const rulesVerifyCommand = command({
   name: 'rules verify',
   usage: 'FILE.test.json…',
   summary:
-    'Compares what rules find in ranges of stored blocks with the alerts that test files expect. Exit code 1 if they differ.',
+    'Compares what rules find in stored blocks, or in documents of test files, with the alerts that these expect. Exit code 1 if they differ.',
   settings: ['queryDeadline', 'limit'],
   options: {},
   arity: [1, Number.POSITIVE_INFINITY],
@@ -35,14 +46,24 @@ const testFile = async (
   const checked = checkRule(written, { limits: config.limits })
   if (!checked.rule) throw refuse('bad_rule', checked.faults.map(fault => formatFault(place ?? file, fault)).join('\n'))
   const { rule } = checked
-  if (rule.config.when !== undefined)
-    throw refuse(
-      'windows_untested',
-      `${file}: a rule with "when" cannot be tested so: only its matches could be compared.`,
-    )
+  const others = alertsOfOtherForm(rule, test)
+  if (others.length > 0) throw refuse('bad_test', others.map(fault => formatFault(file, fault)).join('\n'))
+  try {
+    return compareAlerts(rule, test, await findForTest(rule, test, { services, config, shutdown }))
+  } catch (error) {
+    throw error instanceof ChainsieveError ? refuse(error.code, `${file}: ${error.message}`, error.cause) : error
+  }
+}
+
+const findForTest = (
+  rule: RuleInput,
+  { from, to, documents, blockSeconds = 12 }: RuleTest,
+  { services, config, shutdown }: Pick<CommandContext, 'services' | 'config' | 'shutdown'>,
+) => {
+  if (documents) return testDocuments(rule, { from, to, documents, blockSeconds }, config.limits)
   const rules = services.openRules(config, { shutdown })
-  const range = { from: { block: test.from }, to: { block: test.to }, size: MAX_TESTED }
-  return compareAlerts(rule, test, await rules.simulate(rule, range))
+  const size = rule.config.when ? 0 : MAX_TESTED
+  return rules.simulate(rule, { from: { block: from }, to: { block: to }, size, episodes: MAX_TESTED })
 }
 
 const hasNoDifference = ({ missing, further }: RuleTestResult): boolean => missing.length + further.length === 0
@@ -51,10 +72,10 @@ const formatResult = (result: RuleTestResult): string => {
   const { found, missing, further } = result
   if (hasNoDifference(result)) return `: good, ${formatCount(found, 'alert', 'alerts')}`
   const line = (sign: string) => (it: ExpectedAlert) => ({
-    ...it,
-    text: `  ${sign} ${JSON.stringify({ block: it.block, id: it.id })}`,
+    place: placeOfAlert(it),
+    text: `  ${sign} ${JSON.stringify(it)}`,
   })
-  const lines = [...missing.map(line('-')), ...further.map(line('+'))].toSorted((a, b) => a.block - b.block)
+  const lines = [...missing.map(line('-')), ...further.map(line('+'))].toSorted((a, b) => a.place - b.place)
   return [
     `: ${formatCount(missing.length, 'alert is', 'alerts are')} missing (-), ${formatCount(further.length, 'is', 'are')} not expected (+)`,
     ...lines.map(({ text }) => text),

@@ -1,0 +1,88 @@
+import { refuse } from '../lib/errors.ts'
+import type { Limits } from '../limits/index.ts'
+import { compilePredicate } from '../query/predicate.ts'
+import { lowerConditions, toDocumentQuery } from '../rules/lower.ts'
+import { kindOfTarget, listsIn, type RuleConfig, type RuleInput } from '../rules/rule.ts'
+import { documentBlock, type RuleSimulation, type SimulatedEpisode } from '../rules/search.ts'
+import { isSequence, windowSpecOf } from '../rules/windows/steps.ts'
+import { createStoredGathering, type StoredMatch, secondsOf, withDecoding } from '../rules/windows/stored.ts'
+import { createWindowReplay, type Episode } from '../windows/replay.ts'
+import { showEpisode } from './run.ts'
+
+/** A document as a search returns it. */
+export interface GivenDocument extends StoredMatch {
+  _type: string
+}
+
+export interface GivenBlocks {
+  from: number
+  to: number
+  documents: readonly GivenDocument[]
+  /** Between blocks of which no document says the time. */
+  blockSeconds: number
+}
+
+/** What a rule finds in documents, as if nothing else had happened in these blocks and before them. */
+export const testDocuments = (
+  { config }: RuleInput,
+  { from, to, documents, blockSeconds }: GivenBlocks,
+  { ruleKeys: keys, ruleRows: rows }: Limits,
+): RuleSimulation => {
+  const untested = whyUntested(config)
+  if (untested !== undefined) throw refuse('documents_untested', untested)
+  const kind = kindOfTarget(config.targetType)
+  const matches = compilePredicate(kind, toDocumentQuery(kind, lowerConditions(config)))
+  const ordered = documents.toSorted((a, b) => documentBlock(a).number - documentBlock(b).number)
+  const hits = ordered
+    .filter(({ _type }) => _type === kind)
+    .map(document => withDecoding(kind, document))
+    .filter(document => matches(document))
+  const found = {
+    ...{ total: hits.length, complete: true, holes: [], fromBlock: from, toBlock: to, hits: hits.toReversed() },
+  }
+  const when = windowSpecOf(config)
+  if (!when) return found
+  const gathering = createStoredGathering(config)
+  const blocks = [...hits.map(gathering.add), gathering.finish()].filter(block => block !== undefined)
+  const entriesIn = new Map(blocks.map(({ number, entries }) => [number, entries]))
+  const episodes: Episode[] = []
+  const replay = createWindowReplay({
+    ...{ spec: when, limits: { keys, rows }, start: from },
+    opened: episode => void episodes.push(episode),
+    ended() {},
+  })
+  const timeOf = timesOf(ordered, blockSeconds)
+  // Nothing happened before the range: windows are whole from its begin on.
+  if (from > 0) replay.step({ number: 0, time: Number.NEGATIVE_INFINITY }, [], true)
+  for (let number = from; number <= to; number++)
+    replay.step({ number, time: timeOf(number) }, entriesIn.get(number) ?? [], true)
+  return {
+    ...found,
+    alerts: episodes.length,
+    windows: {
+      episodes: episodes.toReversed().map((episode): SimulatedEpisode => showEpisode(when, episode)),
+      ...{ open: episodes.filter(({ ended }) => ended === null).length, undecided: [] },
+    },
+  }
+}
+
+const whyUntested = (config: RuleConfig): string | undefined => {
+  if (config.targetType === 'State') return 'a State rule reads a node, and cannot be tested with documents'
+  if (isSequence(config.when)) return 'a rule with steps cannot be tested: only what matches its first step is found'
+  return listsIn(config).length > 0
+    ? 'documents hold no watch lists: write the values into a rule for the test'
+    : undefined
+}
+
+/** Times of blocks by those of documents; between two of them evenly. */
+const timesOf = (documents: readonly GivenDocument[], blockSeconds: number): ((number: number) => number) => {
+  const known = [...new Map(documents.map(it => [documentBlock(it).number, secondsOf(it)]))]
+  let at = 0
+  return number => {
+    while (at + 1 < known.length && known[at + 1]![0] <= number) at++
+    const [block, time] = known[at] ?? [0, 0]
+    const next = known[at + 1]
+    if (number < block || !next) return time + (number - block) * blockSeconds
+    return Math.floor(time + ((number - block) * (next[1] - time)) / (next[0] - block))
+  }
+}
