@@ -6,6 +6,7 @@ import { type AlertState, dueOf, type OutboxEntry, type RuleMatch, STATES, TYPES
 import { type AlertToChange, createAlertTable } from './alert-table.ts'
 import { createMarks, type FinalityMarks } from './marks.ts'
 import { createQuietTimes } from './quiet.ts'
+import type { ReadingRows } from './reading-blocks.ts'
 import { createSequenceStore, type SequenceRule } from './sequences.ts'
 import { createWindowStore, type WindowRows, type WindowRule } from './windows.ts'
 
@@ -25,6 +26,8 @@ export interface AlertUpdate {
   sequences?: readonly SequenceRule[]
   /** The stored blocks in their order, where there are rules with `when`. */
   blocks?: readonly WindowRows[]
+  /** What rules with `when` read of state. */
+  readings?: readonly ReadingRows[]
   /** Finality of nodes, where it changed. Without it no alert that waits for a mark fires. */
   marks?: FinalityMarks
 }
@@ -140,6 +143,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
         for (const hit of hits) add(hit, chain, at)
       }
       if (all) for (const one of [windows, sequences]) one.step(all, blocks.chainId() ?? null)
+      const skipped = scans.filter(({ last, read }) => last === OF_STATE && !read).map(({ rule }) => rule)
+      windows.read(rules.readings ?? [], skipped, blocks.chainId() ?? null, at)
       confirm(0, newest(), at)
       for (const [tag, height] of marks.reached()) confirm(dueOf(0, tag), dueOf(height, tag), at)
     },

@@ -1,7 +1,7 @@
 import type { Kind } from '../mapping/index.ts'
 import type { Quiet } from '../rules/notify/quiet.ts'
 import type { Confirmations, FinalityTag, TargetType } from '../rules/rule.ts'
-import type { ShownCondition } from '../windows/window.ts'
+import type { ShownCondition } from '../windows/spec.ts'
 
 /**
  * `pending`, then `confirmed`; a reorg turns these into `withdrawn` and `retracted`. `resolved`: of a

@@ -1,3 +1,5 @@
+import { createNewestWindow } from '../windows/newest.ts'
+import { isOfWindows, type WindowSpan } from '../windows/spec.ts'
 import { createRuleWindow, type RuleWindow, type WindowBlock } from '../windows/window.ts'
 import type { WindowState, WindowTables } from './window-tables.ts'
 import type { WindowRule } from './windows.ts'
@@ -22,7 +24,7 @@ export const loadWindow = (
 ): RunningWindow => {
   const fresh = { since: first.number, sinceTime: first.time, floor: 0, upto: first.number - 1, clock: 0 }
   const state: WindowState = stored ?? { revision, ...fresh }
-  const window = createRuleWindow(spec, limits)
+  const window = isOfWindows(spec) ? createRuleWindow(spec, limits) : createNewestWindow(spec)
   window.setSince({ number: state.since, time: state.sinceTime })
   for (const { block, entries } of tables.rows(rule)) window.load(block, entries)
   window.settle({ number: state.upto, time: state.clock })
@@ -41,9 +43,12 @@ export const pruneWindow = (
   state: RunningWindow,
   now: WindowBlock,
 ): void => {
-  const begin = firstOfWindow(spec, tables, state, now)
+  // Of readings, a reorganisation needs the newest one below it.
+  const begin = isOfWindows(spec)
+    ? firstOfWindow(spec, tables, state, now)
+    : tables.lastRow(rule, now.number - KEPT_BELOW)
   if (begin === undefined) return
-  const below = Math.min(state.window.oldest() ?? now.number, begin) - KEPT_BELOW
+  const below = isOfWindows(spec) ? Math.min(state.window.oldest() ?? now.number, begin) - KEPT_BELOW : begin
   if (below <= state.floor) return
   tables.dropBelow(rule, below, now.number - KEPT_BELOW)
   state.floor = below
@@ -51,7 +56,7 @@ export const pruneWindow = (
 
 /** The first block of a window, also of one without rows: it has been seen all the same. */
 export const firstOfWindow = (
-  { within }: Pick<WindowRule['spec'], 'within'>,
+  { within }: { within: WindowSpan },
   tables: Pick<WindowTables, 'firstAfter'>,
   { floor, since }: WindowState,
   now: WindowBlock,

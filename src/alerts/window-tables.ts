@@ -31,6 +31,9 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
   const rowsOf = db.prepare<[number], WindowBlock & { rows: string }>(
     'SELECT block AS number, time, rows FROM rule_rows WHERE rule = ? ORDER BY block',
   )
+  const lastRow = db
+    .prepare<[number, number], number | null>('SELECT max(block) FROM rule_rows WHERE rule = ? AND block <= ?')
+    .pluck()
   const addRows = db.prepare('INSERT OR REPLACE INTO rule_rows (rule, block, time, rows) VALUES (?, ?, ?, ?)')
   const dropBelow = db.prepare('DELETE FROM rule_rows WHERE rule = ? AND block < ?')
   const openOf = db.prepare<[number], { key: string; alert: number }>(
@@ -48,6 +51,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
   const forgetHeld = db.prepare('DELETE FROM held WHERE rule = ? AND ended < ?')
   const dropBegun = db.prepare('DELETE FROM held WHERE began > ?')
   const holdAgain = db.prepare('UPDATE held SET ended = NULL WHERE ended > ?')
+  const dropState = db.prepare('DELETE FROM rule_window WHERE rule = ?')
   const forget = ['rule_window', 'rule_rows', 'episode', 'held'].map(table =>
     db.prepare(`DELETE FROM ${table} WHERE rule = ?`),
   )
@@ -85,6 +89,8 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
       rowsOf.all(rule).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as Row[] })),
     addRows: (rule: number, { number, time }: WindowBlock, entries: readonly (WindowEntry | StepMatch)[]) =>
       addRows.run(rule, number, time, JSON.stringify(entries)),
+    /** The last block with rows, up to one. */
+    lastRow: (rule: number, upTo: number): number | undefined => lastRow.get(rule, upTo) ?? undefined,
     /** The first stored block from `from` on of a later time. */
     firstAfter: (time: number, from: number): number | undefined => firstAfter.get(from, time),
     /** Drops rows below a block, and what ended below another one: episodes of which nothing is due, and what held. */
@@ -93,6 +99,8 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
       forgetEnded.run(rule, endedBelow)
       forgetHeld.run(rule, endedBelow)
     },
+    /** Forgets what was seen without a gap; what is open stays so. */
+    dropState: (rule: number) => dropState.run(rule),
     clear(rule: number) {
       for (const drop of forget) drop.run(rule)
     },

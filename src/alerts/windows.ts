@@ -5,9 +5,10 @@ import type { Confirmations, TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { WindowEntry } from '../windows/entries.ts'
 import { namedKey } from '../windows/shown-key.ts'
-import type { WindowSpec } from '../windows/spec.ts'
+import { isOfWindows, type NewestSpec, type WindowSpec } from '../windows/spec.ts'
 import type { RuleWindow, WindowBlock, WindowLimits } from '../windows/window.ts'
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
+import { createReadingBlocks, type ReadingRows } from './reading-blocks.ts'
 import { KEPT_BELOW, loadWindow, pruneWindow, type RunningWindow } from './running-window.ts'
 import type { StepRows } from './sequences.ts'
 import { createWindowTables } from './window-tables.ts'
@@ -18,7 +19,9 @@ export interface WindowRule {
   /** `matching` of the rule. */
   revision: number
   start: number
-  spec: WindowSpec
+  spec: WindowSpec | NewestSpec
+  /** Of a rule that reads state: at blocks whose number is divisible by it. */
+  every?: number | undefined
   targetType: TargetType
   confirmations: Confirmations
   notifyPending: boolean
@@ -29,7 +32,7 @@ export interface WindowRule {
 
 export interface WindowSource {
   _id: string
-  _type: Kind
+  _type: Kind | 'state'
   source: string
 }
 
@@ -46,6 +49,8 @@ export interface WindowRows extends WindowBlock {
   /** Of rules with steps. */
   steps?: StepRows[]
 }
+
+type SteppedBlock = Pick<WindowRows, 'number' | 'time' | 'hash' | 'receivedAt'> & Partial<WindowRows>
 
 export interface RuleRows {
   rule: number
@@ -73,6 +78,7 @@ interface OpenedKey {
 export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
   const tables = createWindowTables(db)
   const blocks = createBlocks(db)
+  const decided = createReadingBlocks(db)
   const rules = new Map<number, WindowRule>()
   const running = new Map<number, RunningWindow>()
   const notes = new Map<number, string>()
@@ -103,7 +109,12 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     return made
   }
 
-  const stepRule = (of: WindowRule, block: WindowRows, found: RuleRows | undefined, chain: unknown) => {
+  const stepRule = (
+    of: WindowRule,
+    block: SteppedBlock,
+    found: (Pick<RuleRows, 'entries'> & Partial<RuleRows>) | undefined,
+    chain: unknown,
+  ) => {
     const { rule } = of
     const state = stateFor(of, block)
     // Filled later: windows that reach there stay undecided.
@@ -123,8 +134,10 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     for (const key of of.spec.hold ? [...broke, ...opened] : broke) tables.endHold(rule, key, now.number)
     const places = opened.length + first.length > 0 ? new Map(entries.map(({ key }, i) => [key, i])) : undefined
     const lastOf = (key: string): WindowSource => {
+      const latest = window.latest(key)
+      if (latest) return { _id: latest.ids[0]!, _type: 'state', source: latest.reading!.source! }
       const place = places?.get(key)
-      return place === undefined ? block.own : block.sources[found!.lasts[place]!]!
+      return place === undefined ? block.own! : block.sources![found!.lasts![place]!]!
     }
     const named = window.named([...opened, ...first.map(({ key }) => key)])
     const openOne = (key: string, first?: OpenedKey['first']) => {
@@ -137,8 +150,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       tables.begin(rule, key, alert, now.number)
       state.open.set(key, alert)
     }
-    const name = of.spec.conditions.find(({ aggregate }) => aggregate === 'First')?.name
-    for (const { key, value } of first) openOne(key, { name: name!, value })
+    for (const { key, value } of first) openOne(key, { name: nameOfFirst(of.spec), value })
     for (const key of ended) {
       const alert = state.open.get(key)!
       state.open.delete(key)
@@ -150,7 +162,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     state.clock = now.time
     if (now.number % KEPT_BELOW === 0) pruneWindow(tables, of, state, now)
     tables.saveState(rule, state)
-    note(of, state, now)
+    setNote(notes, of, noteOn(of, state, now))
   }
 
   const stepAll = (block: WindowRows, chain: unknown) => {
@@ -158,12 +170,6 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     for (const rule of rules.values())
       if (block.number >= rule.start && block.matched.get(rule.rule) === rule.revision)
         stepRule(rule, block, found.get(rule.rule), chain)
-  }
-
-  const note = (of: WindowRule, state: RunningWindow, now: WindowBlock) => {
-    const text = noteOn(of, state, now)
-    if (text === undefined) notes.delete(of.rule)
-    else notes.set(of.rule, text)
   }
 
   return {
@@ -187,6 +193,25 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       enter()
       for (const block of all) if (blocks.hash(block.number) === block.hash.toLowerCase()) stepAll(block, chain)
     },
+    /** Goes on with rules that read state. `skipped`: those that left out blocks. */
+    read(readings: readonly ReadingRows[], skipped: readonly number[], chain: unknown, receivedAt: number) {
+      const ofState = [...rules.values()].filter(({ every }) => every !== undefined)
+      if (ofState.length === 0) return
+      enter()
+      for (const rule of skipped) {
+        tables.dropState(rule)
+        running.delete(rule)
+      }
+      for (const of of ofState) {
+        const reading = readings.find(
+          ({ rule, revision, number, hash }) =>
+            rule === of.rule && revision === of.revision && blocks.hash(number) === hash.toLowerCase(),
+        )
+        const upto = running.get(of.rule)?.upto ?? tables.state(of.rule)?.upto
+        for (const { entries, ...block } of decided(of.every!, upto, reading))
+          stepRule(of, { receivedAt, ...block }, entries && { entries }, chain)
+      }
+    },
     /** Forgets what blocks above have done; returns alerts that were over, and are not. */
     back(to: number): number[] {
       enter()
@@ -201,13 +226,16 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
 /** The match of an alert of windows: the block's, with the document of the last match. */
 export const matchInBlock = (
   of: Omit<WindowRule, 'spec'>,
-  { hash, number, receivedAt }: WindowRows,
+  { hash, number, receivedAt }: SteppedBlock,
   { _id, _type, source }: WindowSource,
 ) => ({
   ...{ rule: of.rule, revision: of.revision, targetType: of.targetType, confirmations: of.confirmations },
   ...{ notifyPending: of.notifyPending, block: number, blockHash: hash, entity: { _id, _type }, source, receivedAt },
   network: of.network,
 })
+
+const nameOfFirst = (spec: WindowRule['spec']): string =>
+  (isOfWindows(spec) && spec.conditions.find(({ aggregate }) => aggregate === 'First')?.name) || ''
 
 /** What an alert shows of the windows of its key. */
 const shownWindow = (
@@ -219,9 +247,14 @@ const shownWindow = (
   const { conditions, matches } = window.show(key)
   return {
     key: namedKey(spec, key, first),
-    window: { fromBlock: from ?? now.number, toBlock: now.number, ...spec.within },
+    window: { fromBlock: from ?? now.number, toBlock: now.number, ...(isOfWindows(spec) && spec.within) },
     ...{ conditions, matches, entities: ids, late: false },
   }
+}
+
+const setNote = (notes: Map<number, string>, { rule }: WindowRule, text: string | undefined) => {
+  if (text === undefined) notes.delete(rule)
+  else notes.set(rule, text)
 }
 
 /** What the owner of the rule should know of its windows; undefined: nothing. */

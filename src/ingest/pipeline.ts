@@ -106,11 +106,11 @@ export const createPipeline = (options: PipelineOptions) => {
     ...{ alerts: link.alerts, notes: link.notes },
     added: () => added,
     ...{ stuck: link.stuck, metrics: link.metrics, shipping: link.shipping },
-    async tell({ hits, scans = [], marks }: AlertUpdate) {
+    async tell({ scans = [], ...found }: AlertUpdate) {
       const update = ruleWatcher.takeUpdate()
       await send({
         type: 'update',
-        update: { ...update, hits, scans: [...(update?.scans ?? []), ...scans], ...(marks && { marks }) },
+        update: { ...update, ...found, scans: [...(update?.scans ?? []), ...scans] },
       })
       onAlerts()
     },

@@ -1,6 +1,6 @@
 import { isRecord } from '../lib/arrays.ts'
 import type { Kind } from '../mapping/index.ts'
-import type { WindowSpec } from '../windows/spec.ts'
+import type { NewestSpec, WindowSpec } from '../windows/spec.ts'
 import { type AlertReceiver, type CHANNEL_ALIASES, type ChannelAlias, channelNamed } from './channels.ts'
 import type { ReadConfig } from './state/call.ts'
 import { lookedFor, type SequenceSpec } from './windows/steps.ts'
@@ -78,13 +78,17 @@ export const isListValue = (value: unknown): value is ListValue => isRecord(valu
 /** Names of the watch lists that a rule uses. */
 export const listsIn = (config: RuleConfig): string[] => [
   ...new Set(
-    lookedFor(config)
-      .flatMap(({ targetMap }) => targetMap)
-      .flatMap(function named({ value, operatorParameters }: RuleCondition): string[] {
-        return [...(isListValue(value) ? [value.list] : []), ...(operatorParameters ?? []).flatMap(named)]
-      }),
+    [...lookedFor(config).flatMap(({ targetMap }) => targetMap), ...endsOfState(config)].flatMap(function named({
+      value,
+      operatorParameters,
+    }: RuleCondition): string[] {
+      return [...(isListValue(value) ? [value.list] : []), ...(operatorParameters ?? []).flatMap(named)]
+    }),
   ),
 ]
+
+const endsOfState = ({ targetType, when }: RuleConfig): RuleCondition[] =>
+  targetType === 'State' ? ((when as NewestSpec<RuleCondition> | undefined)?.resolve ?? []) : []
 
 export const isLogic = (condition: RuleCondition): condition is LogicCondition =>
   LOGIC_OPERATORS.some(operator => operator === condition.operator)
@@ -116,8 +120,8 @@ export interface RuleConfig {
   targetType: TargetType
   targetMap: RuleCondition[]
   alerts: WrittenAction[]
-  /** Windows over the matches, or steps that follow each other; absent: every match is an alert. */
-  when?: WindowSpec | SequenceSpec
+  /** Windows over the matches, steps that follow each other, or with `State` the verdict of readings; absent: every match is an alert. */
+  when?: WindowSpec | SequenceSpec | NewestSpec<RuleCondition>
   /** With `State` only, and always there. */
   read?: ReadConfig
   notify?: NotifyConfig

@@ -22,6 +22,7 @@ import {
 import { checkNotify } from './notify/check.ts'
 import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
 import { checkState } from './state/check.ts'
+import { checkStateWhen } from './state/check-when.ts'
 import { checkWhen } from './windows/check.ts'
 import { checkSteps } from './windows/check-steps.ts'
 
@@ -198,27 +199,29 @@ const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Li
   const { limits, before, abis, hasList } = options
   const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)
   const read = place.member('read')
-  if (target === 'State') checkState(read, conditions, limits)
+  const when = place.member('when')
+  const resolve = when.member('resolve')
+  if (target === 'State') checkState(read, [conditions, resolve], limits)
   else if (read.value !== undefined) read.fault('read goes with the targetType "State": leave it out.')
   checkConditions(conditions, target, { limits, isKept, abis, hasList })
   checkAlerts(place.member('alerts'), options)
-  const when = place.member('when')
   const hasSteps = isRecord(when.value) && 'steps' in when.value
-  if (target === 'State' && when.value !== undefined)
-    when.fault('A State rule has no windows yet: leave when out, and compare changed or previous.')
-  else
-    checkOptional(when, it =>
-      (hasSteps ? checkSteps : checkWhen)(it, {
-        ...{ target, limits },
-        checkTargetMap: (at, target) =>
-          checkConditions(at, target, {
-            isKept: isDeepStrictEqual(before?.config.when, when.value),
-            ...{ limits, abis, hasList },
-          }),
-      }),
-    )
+  checkOptional(when, it => {
+    if (target === 'State') {
+      checkStateWhen(it, { read, conditions })
+      return checkOptional(resolve, ends => checkConditions(ends, target, { limits, isKept: false, abis, hasList }))
+    }
+    ;(hasSteps ? checkSteps : checkWhen)(it, {
+      ...{ target, limits },
+      checkTargetMap: (at, target) =>
+        checkConditions(at, target, {
+          isKept: isDeepStrictEqual(before?.config.when, when.value),
+          ...{ limits, abis, hasList },
+        }),
+    })
+  })
   checkOptional(place.member('notify'), it =>
-    checkNotify(it, { target, hasWindows: when.value !== undefined, hasSteps }),
+    checkNotify(it, { target, hasWindows: when.value !== undefined, hasSteps: hasSteps && target !== 'State' }),
   )
 }
 

@@ -3,7 +3,7 @@ import { type Kind, lookup } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { andNode, rangeNode } from '../query/simplify.ts'
-import type { ShownCondition } from '../windows/window.ts'
+import type { ShownCondition } from '../windows/spec.ts'
 import { type FindList, lowerConditions, toQuery } from './lower.ts'
 import { kindOfTarget, type RuleConfig } from './rule.ts'
 

@@ -1,5 +1,6 @@
 import type { Exact } from '../query/ast.ts'
 import { compareExact } from '../query/exact.ts'
+import type { KeyReading } from './newest.ts'
 import type { WindowMeasure } from './spec.ts'
 import { addExact, type ExactSum } from './sums.ts'
 
@@ -22,6 +23,8 @@ export interface WindowEntry {
   ids: readonly string[]
   /** In the order of the measures. */
   parts: readonly EntryPart[]
+  /** Of a rule of the target `State`, which has no measures. */
+  reading?: KeyReading
 }
 
 export type EntryPart =

@@ -1,8 +1,8 @@
 import { compareExact, parseExact } from '../query/exact.ts'
 import type { WindowEntry } from './entries.ts'
 import type { FirstValue } from './shown-key.ts'
-import type { WindowSpan, WindowSpec } from './spec.ts'
-import { createRuleWindow, type ShownCondition, type WindowBlock, type WindowLimits } from './window.ts'
+import type { ShownCondition, WindowSpan, WindowSpec } from './spec.ts'
+import { createRuleWindow, type WindowBlock, type WindowLimits } from './window.ts'
 
 /** What would be one alert. */
 export interface Episode {

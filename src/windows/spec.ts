@@ -35,6 +35,25 @@ export interface WindowSpec {
   resolve?: WindowCondition[]
 }
 
+/** `when` of a rule of the target `State`: it holds while the newest reading meets the conditions of the rule. */
+export interface NewestSpec<Condition = unknown> {
+  /** `address`: each account by itself. */
+  by?: string[]
+  hold?: WindowSpan
+  /** What a reading must meet to end an episode; by default it ends where the conditions are not met. */
+  resolve?: Condition[]
+}
+
+export const isOfWindows = (when: WindowSpec | NewestSpec): when is WindowSpec => 'within' in when
+
+export interface ShownCondition {
+  /** Absent of readings. */
+  aggregate?: Aggregate
+  name?: string
+  /** Of an average, 18 digits after the point; null if there are no values. */
+  value: string | null
+}
+
 /** A part of what a window keeps; several conditions may share one. */
 export interface WindowMeasure {
   kind: 'sum' | 'least' | 'greatest' | 'distinct'

@@ -7,6 +7,7 @@ import { createKeyStates, emptyKeyState, type KeyState, type PartState } from '.
 import {
   measureOf,
   measuresOf,
+  type ShownCondition,
   type WindowCondition,
   type WindowMeasure,
   type WindowOperator,
@@ -17,13 +18,6 @@ export interface WindowBlock {
   number: number
   /** Epoch seconds. */
   time: number
-}
-
-export interface ShownCondition {
-  aggregate: WindowCondition['aggregate']
-  name?: string
-  /** Of an average, 18 digits after the point; null if there are no values. */
-  value: string | null
 }
 
 /** What a block changes. */
@@ -109,6 +103,8 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
     /** The first block of a window with a row, for which rows are still needed. */
     oldest: keys.oldest,
     named: keys.named,
+    /** The newest reading of a key; of windows there is none. */
+    latest: (_: string): WindowEntry | undefined => undefined,
 
     step(
       now: WindowBlock,

@@ -217,3 +217,142 @@ test('state that rules read: a balance that falls, a feed that reverts, over a r
   assert.equal((await server.ask(`/alerting/rules/${wallet.id}/test/`, {})).status, 400)
   assert.deepEqual((await server.ask<{ warnings: string[] }>(`/alerting/rules/${price.id}/`)).body.warnings, [])
 })
+
+const RELAYER = {
+  targetType: 'State',
+  targetMap: [{ name: 'value.coin', operator: 'Less', value: '0.5' }],
+  read: { balances: [WALLET, FEED], every: { blocks: 25 } },
+  when: {
+    ...{ by: ['address'], hold: { blocks: 5 } },
+    resolve: [{ name: 'value.coin', operator: 'Greater or Equal', value: '1' }],
+  },
+  notify: { resolved: true },
+}
+const POOL = '0x87870Bca3F3fD6335C3F4ce8392D69350B4fA4E2'
+/** Answers five zeros and its slot 0. */
+const POOL_CODE = '0x60005460a05260c06000f3'
+const HEALTH = {
+  targetType: 'State',
+  targetMap: [{ name: 'result.healthFactor.scaled', operator: 'Less', value: '1.05' }],
+  read: {
+    address: POOL,
+    call: 'function getUserAccountData(address user) view returns (uint256 totalCollateralBase, uint256 totalDebtBase, uint256 availableBorrowsBase, uint256 currentLiquidationThreshold, uint256 ltv, uint256 healthFactor)',
+    ...{ args: [WALLET], decimals: 18, every: { blocks: 1 } },
+  },
+  when: {
+    hold: { blocks: 10 },
+    resolve: [{ name: 'result.healthFactor.scaled', operator: 'Greater or Equal', value: '1.15' }],
+  },
+  notify: { resolved: true },
+}
+
+test('state that must hold for some blocks: a relayer without gas money and a health factor, over a restart and reorganisations', {
+  skip,
+}, async t => {
+  const data = tempFolder(t)
+  const anvil = await startAnvil({ after: fn => after(t, fn) })
+  const receiver = await startReceiver(t)
+  const args = ['--network', NETWORK, '--rpc', anvil.url, '--poll-interval', '20ms', '--allow-target', '127.0.0.1/32']
+  const balance = (of: string, tenths: number) => anvil.call('anvil_setBalance', of, coins(tenths))
+  const health = (hundredths: number) => {
+    const value = BigInt(hundredths) * 10n ** 16n
+    return anvil.call('anvil_setStorageAt', POOL, hex(0n).padEnd(66, '0'), `0x${value.toString(16).padStart(64, '0')}`)
+  }
+  await balance(WALLET, 10)
+  await balance(FEED, 10)
+  await anvil.call('anvil_setCode', POOL, POOL_CODE)
+  await health(120)
+  let server = await serve(t, data, args)
+  await anvil.call('evm_mine')
+  await untilIs(() => server.total(NETWORK, 'block'), 2, server.err)
+  const create = async (name: string, config: object) => {
+    const { status, body } = await server.ask<{ id: number; warnings: string[] }>('/alerting/rules/', {
+      ...{ name, maxConfirmationCount: 0, technology: 'ethereum', blockchain: 'anvil', network: 'local' },
+      config: { ...config, alerts: [{ type: 'Webhook (POST)', parameters: { url: receiver.url } }] },
+    })
+    assert.equal(status, 201, JSON.stringify(body))
+    assert.deepEqual(body.warnings, [])
+    return body
+  }
+  const relayer = await create('Relayer', RELAYER)
+  const factor = await create('Health factor', HEALTH)
+  const everyBlock = await create('Every block', {
+    ...{ targetType: 'State', targetMap: [{ name: 'blockNumber', operator: 'Greater', value: '0' }] },
+    read: { balances: [POOL], every: { blocks: 1 } },
+  })
+  const alertsOf = async ({ id }: { id: number }) =>
+    (
+      await server.ask<{ alerts: (AlertRow & { when?: { key: object; conditions: unknown[]; ended?: object } })[] }>(
+        `/alerting/rules/${id}/alerts/?size=1000`,
+      )
+    ).body.alerts.reverse()
+  const shown = async (rule: { id: number }) => (await alertsOf(rule)).map(({ block, state }) => `${block} ${state}`)
+  /** Mines up to a block, which all rules then have read: what anvil is told to change changes its newest block, too. */
+  const mineTo = async (to: number) => {
+    const now = Number(await anvil.call('eth_blockNumber'))
+    await anvil.call('anvil_mine', hex(BigInt(to - now)))
+    await until(
+      () => alertsOf(everyBlock),
+      found => found.some(({ block, state }) => block === to && state === 'confirmed'),
+      server.err,
+    )
+    await pause(400)
+  }
+  const typesOf = (name: string) =>
+    receiver.calls
+      .map(({ body }) => JSON.parse(body) as Body)
+      .filter(it => it.rule.name === name)
+      .map(({ type }) => type)
+  const told = (name: string, ...types: string[]) => untilIs(() => typesOf(name).join(), types.join(), server.err)
+
+  // Nine blocks of it are not enough.
+  await mineTo(4)
+  await health(104)
+  await mineTo(13)
+  await health(106)
+  await mineTo(24)
+  assert.deepEqual(await shown(factor), [])
+  // One account falls, and the other one not far enough.
+  await balance(WALLET, 4)
+  await balance(FEED, 6)
+  await health(104)
+  await mineTo(29)
+  assert.deepEqual(await shown(relayer), [])
+  server.signal('SIGTERM')
+  assert.equal((await server.ended).code, 0)
+  server = await serve(t, data, args)
+  await mineTo(33)
+  await told('Relayer', 'alert.confirmed')
+  const [low] = await alertsOf(relayer)
+  assert.deepEqual([low!.block, low!.when!.key], [30, { address: WALLET }])
+  assert.deepEqual(low!.when!.conditions, [{ name: 'value.coin', value: '0.4' }])
+  assert.deepEqual(await shown(factor), [])
+  await mineTo(36)
+  await told('Health factor', 'alert.confirmed')
+  // Between both bounds an episode goes on.
+  await health(110)
+  await balance(WALLET, 7)
+  await mineTo(51)
+  assert.deepEqual([await shown(relayer), await shown(factor)], [['30 confirmed'], ['35 confirmed']])
+  await balance(WALLET, 12)
+  await health(115)
+  await mineTo(76)
+  await told('Relayer', 'alert.confirmed', 'alert.resolved')
+  await told('Health factor', 'alert.confirmed', 'alert.resolved')
+  assert.deepEqual(await shown(relayer), ['30 resolved'])
+
+  // The blocks of the end go, and both are open again; then those of the beginning.
+  await anvil.call('anvil_reorg', 30, [])
+  await anvil.call('evm_mine')
+  await told('Health factor', 'alert.confirmed', 'alert.resolved', 'alert.confirmed')
+  await told('Relayer', 'alert.confirmed', 'alert.resolved', 'alert.confirmed')
+  assert.deepEqual(await shown(relayer), ['30 confirmed'])
+  await anvil.call('anvil_reorg', 49, [])
+  await anvil.call('evm_mine')
+  for (const rule of [relayer, factor])
+    await until(
+      () => alertsOf(rule),
+      ([first]) => first!.state === 'retracted',
+      server.err,
+    )
+})

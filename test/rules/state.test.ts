@@ -11,10 +11,11 @@ const EVERY = { blocks: 25 }
 const POOL =
   'function getUserAccountData(address user) view returns (uint256 totalCollateralBase, uint256 totalDebtBase, uint256 availableBorrowsBase, uint256 currentLiquidationThreshold, uint256 ltv, uint256 healthFactor)'
 const low = { name: 'value.coin', operator: 'Less', value: '0.5' }
-const faultsOf = (read: unknown, ...targetMap: unknown[]) =>
-  checkRule(rule({ config: ruleConfig({ targetType: 'State', targetMap, read } as never) })).faults.map(
+const faultsIn = (config: object) =>
+  checkRule(rule({ config: ruleConfig({ targetType: 'State', ...config } as never) })).faults.map(
     ({ path, message }) => `${path}: ${message}`,
   )
+const faultsOf = (read: unknown, ...targetMap: unknown[]) => faultsIn({ read, targetMap })
 const health = (name: string, value = '1.05') => ({ name, operator: 'Less', value })
 const call = { address: ADDRESS, call: POOL, args: [ADDRESS], decimals: 18, every: { blocks: 1 } }
 
@@ -94,6 +95,79 @@ test('faults of what is read name the place and the remedy', () => {
   assert.deepEqual(
     event.map(({ message }) => message),
     ['read goes with the targetType "State": leave it out.'],
+  )
+})
+
+const OTHER = '0x1454168e82efA260f49a6F86612cc6414Ba633e9'
+
+test('examples of the design with when are accepted', () => {
+  const fine = { name: 'value.coin', operator: 'Greater or Equal', value: '1' }
+  const relayer = { targetMap: [low], read: { balances: [ADDRESS, OTHER], every: { blocks: 25 } } }
+  const when = { by: ['address'], hold: { blocks: 5 }, resolve: [fine] }
+  assert.deepEqual(faultsIn({ ...relayer, when, notify: { resolved: true } }), [])
+  const health = { name: 'result.healthFactor.scaled', operator: 'Less', value: '1.05' }
+  const healthy = { name: 'result.healthFactor.scaled', operator: 'Greater or Equal', value: '1.15' }
+  const pool = { targetMap: [health], read: call, when: { hold: { blocks: 10 }, resolve: [healthy] } }
+  assert.deepEqual(faultsIn({ ...pool, notify: { resolved: true } }), [])
+})
+
+test('faults of when on readings name the place and the remedy', () => {
+  const relayer = { targetMap: [low], read: { balances: [ADDRESS, OTHER], every: EVERY } }
+  const cases: [config: object, fault: string][] = [
+    [
+      { ...relayer, when: {} },
+      'config.when: The rule reads several balances, each of which is decided by itself: write "by": ["address"].',
+    ],
+    [
+      { ...relayer, when: { by: ['value'] } },
+      'config.when.by[0]: by[0] must be "address", not "value". Readings are told apart by nothing else.',
+    ],
+    [
+      { ...relayer, when: { by: ['address'], conditions: [] } },
+      'config.when.conditions: A State rule is decided by its newest reading: leave conditions out, and write in targetMap what it must meet.',
+    ],
+    [
+      { ...relayer, when: { by: ['address'], within: { blocks: 3 } } },
+      'config.when.within: A State rule is decided by its newest reading: leave within out, or write in hold how long it must meet targetMap.',
+    ],
+    [
+      { ...relayer, when: { by: ['address'], resolve: [{ ...low, name: 'result.x' }] } },
+      'config.when.resolve[0].name: A balance has "value", not "result".',
+    ],
+    [
+      { ...relayer, when: { by: ['address'], resolve: [] } },
+      'config.when.resolve: resolve must be a list of 1 to 10 conditions, not a list of 0.',
+    ],
+    [
+      { ...relayer, targetMap: [{ name: 'error', operator: 'Greater', value: '' }], when: { by: ['address'] } },
+      'config.targetMap[0].name: With "when", a reading with an error decides nothing: leave when out to be told of errors.',
+    ],
+  ]
+  for (const [config, fault] of cases) assert.deepEqual(faultsIn(config), [fault])
+})
+
+test('what decides of a reading: its conditions, those of resolve, and nothing where it failed', () => {
+  const { readings, verdicts } = createStateReader({ balances: [ADDRESS, OTHER], every: EVERY })
+  const take = verdicts({
+    ...{ targetType: 'State', targetMap: [low as never], alerts: [] },
+    when: { by: ['address'], resolve: [{ name: 'value.coin', operator: 'Greater or Equal', value: '1' }] },
+  })
+  const block = { number: 50, hash: `0x${'ab'.repeat(32)}`, time: 1_700_000_000 }
+  const coins = (tenths: number) => ({ hex: `0x${(BigInt(tenths) * 10n ** 17n).toString(16)}` })
+  const found = (...answers: Parameters<typeof readings>[1]) =>
+    take(50, readings(block, answers, undefined)).map(({ key, reading }) => [
+      ...[key, reading!.meets, reading!.ends, reading!.shown[0]!.value, reading!.source !== undefined],
+    ])
+  assert.deepEqual(found(coins(4), coins(7)), [
+    [JSON.stringify([ADDRESS.toLowerCase()]), true, false, '0.4', true],
+    [JSON.stringify([OTHER.toLowerCase()]), false, false, '0.7', false],
+  ])
+  assert.deepEqual(
+    found(coins(10), { error: 'gone' }).map(([, ...rest]) => rest),
+    [
+      [false, true, '1', false],
+      [undefined, false, null, false],
+    ],
   )
 })
 

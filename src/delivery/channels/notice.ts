@@ -125,7 +125,7 @@ const windowFacts = (when: AlertMessage['when']): [string, string][] => {
   return [
     ...Object.entries(key).map(([name, value]): [string, string] => [shownLine(name), shownLine(value ?? '')]),
     ...conditions.map(({ aggregate, name, value }): [string, string] => [
-      shownLine(name === undefined ? aggregate : `${aggregate} of ${name}`),
+      shownLine([aggregate, name].filter(Boolean).join(' of ')),
       value ?? 'none',
     ]),
     ...steps.map((step, i): [string, string] => [

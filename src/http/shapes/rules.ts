@@ -55,10 +55,15 @@ const stepShape = {
 const when = strict({
   by: may(described('Fields; each combination of values has a window.', arrayOf(str))),
   keys: may(described('Values of `by` to watch although nothing matched.', arrayOf(str))),
-  within: described('Either blocks, or seconds of the chain.', span),
+  within: may(described('Either blocks, or seconds of the chain; not with the targetType State.', span)),
   conditions: may(described('All must hold; instead of `steps`.', arrayOf(strict(windowCondition)))),
   hold: may(described('How long they must hold before an episode opens.', span)),
-  resolve: may(described('End an episode whose conditions no longer hold.', arrayOf(strict(windowCondition)))),
+  resolve: may(
+    described(
+      'End an episode whose conditions no longer hold; of the targetType State, conditions on the reading.',
+      arrayOf(unionOf([strict(windowCondition), refTo('Condition')])),
+    ),
+  ),
   steps: may(
     described(
       'What must follow each other within one window. The first may leave out what the rule itself looks for.',
@@ -252,7 +257,7 @@ const attemptShape = strict({
 const wholeDelivery = strict({ ...deliveryEntries, attempts: arrayOf(attemptShape) })
 
 const windowValue = strict({
-  ...{ aggregate: choiceOf(AGGREGATES), name: may(str) },
+  ...{ aggregate: may(described('Absent of readings.', choiceOf(AGGREGATES))), name: may(str) },
   value: described('Null if there were no values.', orNull(str)),
 })
 const alertWindow = extensible({

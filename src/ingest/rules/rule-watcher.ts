@@ -274,7 +274,7 @@ const toWhenRule = (
   own: string,
   { ruleKeys: keys, ruleRows: rows }: Limits,
 ): Omit<WindowRule, 'spec'> => ({
-  ...{ rule: id, revision: matching, start: startBlock! },
+  ...{ rule: id, revision: matching, start: startBlock!, every: input.config.read?.every.blocks },
   ...{ targetType: targetOfAlerts(input.config), confirmations: input.maxConfirmationCount },
   ...{ notifyPending: notifiesPending(input), notifyResolved: input.config.notify?.resolved === true },
   ...(isWide(network) && { network: own }),

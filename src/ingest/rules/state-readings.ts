@@ -1,4 +1,3 @@
-import type { RuleMatch } from '../../alerts/alert.ts'
 import type { AlertUpdate, Scan } from '../../alerts/alert-store.ts'
 import { BLOCK_MISSING } from '../../chain/rpc/answers.ts'
 import type { ChainSource, StateAnswer } from '../../chain/source.ts'
@@ -89,27 +88,39 @@ export const createStateReadings = (options: StateReadingsOptions) => {
     const earlier = await before(rule, number - every.blocks)
     const now = rules.rule(rule.id)
     if (now?.revision !== rule.revision || rules.scans.get(rule.id) !== scan || blocks.hash(number) !== hash) return
-    const matches = reader.matches(rule.input.config, rules.listsOf(rule.account))
     const receivedAt = clock.now()
-    const hits = reader
-      .readings({ number, hash, time }, answers, earlier && { number: earlier.block, answers: earlier.answers })
-      .filter(({ _source }) => matches(_source))
-      .map(({ _id, _source }) =>
-        matchOfRule(rule, {
-          ...{ network, block: number, blockHash: hash, receivedAt },
-          ...{ entity: { _id, _type: 'state' }, source: JSON.stringify(_source) },
-        }),
-      )
+    const readings = reader.readings(
+      { number, hash, time },
+      answers,
+      earlier && { number: earlier.block, answers: earlier.answers },
+    )
+    const lists = rules.listsOf(rule.account)
+    const { config } = rule.input
+    const found: Pick<AlertUpdate, 'hits' | 'readings'> = { hits: [] }
+    if (config.when) {
+      const entries = reader.verdicts(config, lists)(number, readings)
+      found.readings = [{ rule: rule.id, revision: rule.matching, number, hash, time, receivedAt, entries }]
+    } else {
+      const matches = reader.matches(config, lists)
+      found.hits = readings
+        .filter(({ _source }) => matches(_source))
+        .map(({ _id, _source }) =>
+          matchOfRule(rule, {
+            ...{ network, block: number, blockHash: hash, receivedAt },
+            ...{ entity: { _id, _type: 'state' }, source: JSON.stringify(_source) },
+          }),
+        )
+    }
     newest.set(rule.id, { matching: rule.matching, block: number, hash, answers })
     rules.trouble(rule.id, undefined)
-    await go(scan, number + 1, hits, { block: number, hash })
+    await go(scan, number + 1, found, { block: number, hash })
   }
 
-  const go = (scan: Scan, next: number, hits: RuleMatch[], read?: Scan['read']) => {
+  const go = (scan: Scan, next: number, found: Pick<AlertUpdate, 'hits' | 'readings'>, read?: Scan['read']) => {
     const { read: _, ...rest } = scan
     const moved = { ...rest, next }
     rules.scans.set(scan.rule, moved)
-    return tell({ hits, scans: [{ ...moved, ...(read && { read }) }] })
+    return tell({ ...found, scans: [{ ...moved, ...(read && { read }) }] })
   }
 
   const readNext = async (rule: StoredRule, ranges: readonly Range[]): Promise<boolean> => {
@@ -126,7 +137,7 @@ export const createStateReadings = (options: StateReadingsOptions) => {
         return false
       }
       rules.trouble(rule.id, `${which} was not read, and made no alerts: these blocks are not stored.`)
-      await go(scan, range.from, [])
+      await go(scan, range.from, { hits: [] })
       return true
     }
     try {
@@ -144,7 +155,7 @@ export const createStateReadings = (options: StateReadingsOptions) => {
           rule.id,
           `The state of blocks ${first} to ${next - 1} was not read, and made no alerts: no node has it any more (${why}).`,
         )
-        await go(scan, next, [])
+        await go(scan, next, { hits: [] })
         return true
       }
       rules.trouble(rule.id, `The state of block ${first} is not read yet, and is asked for again: ${why}.`)

@@ -24,8 +24,8 @@ import { stateSteps } from './fields.ts'
 export const MAX_READ_BLOCKS = 86_400
 const MAX_READ_DECIMALS = 77
 
-/** Checks what a rule of the target `State` reads, and that its conditions name parts of it. */
-export const checkState = (read: InputPlace, conditions: InputPlace, limits: Limits): void => {
+/** Checks what a rule of the target `State` reads, and that lists of conditions name parts of it. */
+export const checkState = (read: InputPlace, conditions: readonly InputPlace[], limits: Limits): void => {
   const known = ['balances', 'address', 'call', 'args', 'decimals', 'every']
   if (!checkObject(read, { what: 'what a State rule reads', known })) return
   const every = read.member('every')
@@ -37,7 +37,7 @@ export const checkState = (read: InputPlace, conditions: InputPlace, limits: Lim
     return void read.fault('read must have either "balances", a list of addresses, or "address" and "call".')
   const outputs = isCall ? checkCall(read) : checkBalances(read, balances, limits)
   const hasDecimals = read.member('decimals').value !== undefined
-  if (outputs) checkReadNames(conditions, [], { outputs, isCall, hasDecimals })
+  if (outputs) for (const list of conditions) checkReadNames(list, [], { outputs, isCall, hasDecimals })
 }
 
 const checkBalances = (read: InputPlace, place: InputPlace, limits: Limits): AbiParam[] => {

@@ -9,6 +9,10 @@ import {
   formatQuantity,
 } from '../../documents/show.ts'
 import { compileTest, operandOf } from '../../query/compare.ts'
+import { showExact, simplifyExact } from '../../query/exact.ts'
+import type { WindowEntry } from '../../windows/entries.ts'
+import type { NewestSpec, ShownCondition } from '../../windows/spec.ts'
+import { canonicalKey } from '../../windows/window.ts'
 import { type FindList, NO_LISTS, OPERATOR_MEANINGS } from '../lower.ts'
 import { isListValue, isLogic, type RuleCondition, type RuleConfig } from '../rule.ts'
 import { decodeResults, encodeCall, parseCall, type ReadConfig } from './call.ts'
@@ -30,6 +34,8 @@ export const createStateReader = (read: ReadConfig) => {
   const addresses = (read.balances ?? [read.address!]).map(it => formatAddress(it.toLowerCase()))
   const decimals = read.balances ? COIN_DECIMALS : (read.decimals ?? null)
 
+  const comparing: Comparing = { outputs: abi?.outputs ?? [], decimals }
+
   const shownOf = (answer: StateAnswer): { value?: unknown; result?: unknown; error: string | null } => {
     if ('error' in answer) return { error: answer.error }
     if (!abi) {
@@ -43,8 +49,24 @@ export const createStateReader = (read: ReadConfig) => {
 
   return {
     questions,
-    matches: (config: RuleConfig, lists: FindList = NO_LISTS) =>
-      compileAll(config.targetMap, { lists, outputs: abi?.outputs ?? [], decimals }),
+    matches: (config: RuleConfig, lists: FindList = NO_LISTS) => compileAll(config.targetMap, { lists, ...comparing }),
+    /** What a rule with `when` takes of readings. */
+    verdicts: (config: RuleConfig, lists: FindList = NO_LISTS) => {
+      const { by = [], resolve } = config.when as NewestSpec<RuleCondition>
+      const meets = compileAll(config.targetMap, { lists, ...comparing })
+      const ends = compileAll(resolve ?? [], { lists, ...comparing })
+      const shown = shownValues(config.targetMap, comparing)
+      return (block: number, readings: readonly { _id: string; _source: StateReading }[]): WindowEntry[] =>
+        readings.map(({ _id, _source }) => {
+          const verdict = _source.error === null ? meets(_source) : undefined
+          const reading = { block, meets: verdict, ends: ends(_source), shown: shown(_source) }
+          return {
+            key: JSON.stringify(by.map(name => canonicalKey(String(_source[name])))),
+            ...{ count: 1, ids: [_id], parts: [] },
+            reading: { ...reading, ...(verdict && { source: JSON.stringify(_source) }) },
+          }
+        })
+    },
     /** One reading of each question, with its id. `before`: the answers at the block before. */
     readings(
       { number, hash, time }: ReadBlock,
@@ -74,6 +96,25 @@ export const createStateReader = (read: ReadConfig) => {
       })
     },
   }
+}
+
+/** The values that conditions compare, but those inside `Or` and `Not`. */
+const shownValues = (conditions: readonly RuleCondition[], context: Comparing) => {
+  const fields = conditions.flatMap(function named(condition: RuleCondition): { names: string[]; scaled: boolean }[] {
+    if (isLogic(condition)) return []
+    const { name, operator, useScaledValue = false, operatorParameters } = condition
+    if (operator !== 'Inspect') return [{ names: [name], scaled: useScaledValue }]
+    return (operatorParameters ?? []).flatMap(named).map(it => ({ ...it, names: [name, ...it.names] }))
+  })
+  const readers = fields.map(({ names, scaled }) => ({
+    name: names.join('.'),
+    faces: stateFaces(stateSteps(names), scaled, context),
+  }))
+  return (reading: StateReading): ShownCondition[] =>
+    readers.map(({ name, faces }) => {
+      const [face] = faces?.(reading) ?? []
+      return { name, value: face ? (face.number ? showExact(simplifyExact(face.number)) : face.text) : null }
+    })
 }
 
 type ReadingTest = (reading: StateReading) => boolean

@@ -171,7 +171,7 @@ const EpisodeFacts = ({
       'When it opened': <Text value={valuesWords(conditions)} />,
       'When it ended': ended && <Text value={valuesWords(ended.conditions)} />,
       Matches: matches.toLocaleString(),
-      Window: `${spanWords(window as unknown as Json)}, blocks ${window.fromBlock.toLocaleString()} to ${window.toBlock.toLocaleString()}`,
+      Window: `${[spanWords(window as unknown as Json), 'blocks'].filter(Boolean).join(', ')} ${window.fromBlock.toLocaleString()} to ${window.toBlock.toLocaleString()}`,
     }}
   />
 )

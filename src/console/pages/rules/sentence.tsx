@@ -75,7 +75,7 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
 const AlertLead = ({ when, token }: { when: Json | undefined; token: readonly string[] }) => {
   const known = useKnown(token.length === 1 ? token[0]! : '')
   const conditions = listAt(when, 'conditions')
-  if (conditions.length === 0) return <>each</>
+  if (conditions.length === 0) return <>{when === undefined ? 'each' : 'the newest'}</>
   const [first] = conditions
   if (conditions.length === 1 && textAt(first, 'aggregate') === 'Count' && isNone(first)) return <strong>no</strong>
   const isAlone = conditions.length === 1
@@ -118,7 +118,8 @@ const windowSpan = (when: Json | undefined): string => {
     name => BY_WORDS[roleOf({ names: String(name).split('.') }) ?? ''] ?? `for each ${fieldWords(String(name))}`,
   )
   const held = spanWords(valueAt(when, 'hold'))
-  return ` ${[...each, span && `${isSilent ? 'for' : 'within'} ${span}`].filter(Boolean).join(' ')},${held && ` held for ${held},`}`
+  const words = [...each, span && `${isSilent ? 'for' : 'within'} ${span}`].filter(Boolean)
+  return `${words.length > 0 ? ` ${words.join(' ')},` : ''}${held && ` held for ${held},`}`
 }
 
 const BY_WORDS: Partial<Record<string, string>> = {

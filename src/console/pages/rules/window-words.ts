@@ -76,7 +76,7 @@ export const valuesWords = (values: ShownWindow['conditions']): string =>
   values
     .map(
       ({ aggregate, name = '', value }) =>
-        `${measureWords(aggregate, name)} ${value === null ? 'none' : readableNumber(value)}`,
+        `${aggregate === undefined ? plainName([name]) : measureWords(aggregate, name)} ${value === null ? 'none' : readableNumber(value)}`,
     )
     .join(', ')
 
