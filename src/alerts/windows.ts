@@ -176,11 +176,13 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     /** All rules with `when` that are matched from now on. */
     set(all: readonly WindowRule[]) {
       enter()
+      const before = new Map(rules)
       rules.clear()
       for (const one of all) {
         rules.set(one.rule, one)
-        const known = tables.state(one.rule)
-        if (known && known.revision !== one.revision) clear(one.rule)
+        // A reorganisation may have left rows without a state.
+        const known = tables.state(one.rule) ?? before.get(one.rule)
+        if (known?.revision !== one.revision) clear(one.rule)
       }
       for (const known of [running, notes]) for (const rule of known.keys()) if (!rules.has(rule)) known.delete(rule)
     },

@@ -265,6 +265,19 @@ test('after a reorganisation to blocks whose rows are gone, absence is decided o
   assert.deepEqual(told(), ['confirmed 403 a'])
 })
 
+test('a changed rule takes over no rows that a reorganisation below a gap has left', () => {
+  const { put, back, tell, rule, told } = setUp(SUM)
+  const chain = makeChain({ blocks: 4, from: 10 })
+  put(chain[0]!, { a: 3 })
+  // The window begins anew after the gap, and a reorganisation goes below it.
+  put(chain[1]!, { a: 3 }, { revision: 0 })
+  put(chain[2]!)
+  back(11)
+  tell([{ ...rule, revision: 2 }])
+  put(makeChain({ blocks: 1, parent: chain[1]!, salt: 'other' })[0]!, { a: 3 }, { revision: 2 })
+  assert.deepEqual(told(), [])
+})
+
 test('at its limits a rule goes on with the keys that it has, and says so', () => {
   const { put, told, notes } = setUp(SUM, { limits: { keys: 2, rows: 1_000 } })
   const chain = makeChain({ blocks: 3, from: 10 })
