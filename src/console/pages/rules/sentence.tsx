@@ -13,7 +13,7 @@ import {
   toRuleLines,
 } from './condition-rows.ts'
 import { isWholeAddress, OPERATOR_PHRASES, receiverOf, ruleNetwork, TARGETS, targetOf } from './model.ts'
-import { fieldWords, isInUnits, isNone, measureWords, readableNumber, spanWords } from './window-words.ts'
+import { fieldWords, isInUnits, isNone, measureWords, readableNumber, spanWords, stepsWords } from './window-words.ts'
 
 const SHOWN_VALUES = 3
 
@@ -118,7 +118,7 @@ const windowSpan = (when: Json | undefined): string => {
     name => BY_WORDS[roleOf({ names: String(name).split('.') }) ?? ''] ?? `for each ${fieldWords(String(name))}`,
   )
   const held = spanWords(valueAt(when, 'hold'))
-  const words = [...each, span && `${isSilent ? 'for' : 'within'} ${span}`].filter(Boolean)
+  const words = [...each, stepsWords(when), span && `${isSilent ? 'for' : 'within'} ${span}`].filter(Boolean)
   return `${words.length > 0 ? ` ${words.join(' ')},` : ''}${held && ` held for ${held},`}`
 }
 

@@ -1,5 +1,5 @@
 import type { RuleConfig } from '../../../rules/rule.ts'
-import { type Json, textAt, valueAt } from '../../api/json.ts'
+import { type Json, listAt, textAt, valueAt } from '../../api/json.ts'
 import type { Alert } from '../../api/wire.ts'
 import { countText } from '../../parts/format.ts'
 import { plainName } from './condition-rows.ts'
@@ -49,6 +49,16 @@ export const spanWords = (span: Json | undefined): string => {
   if (typeof seconds !== 'number') return ''
   const [unit, length] = unitOf(seconds)
   return countText(seconds / length, unit)
+}
+
+/** `followed by 1 further step`; empty without steps. */
+export const stepsWords = (when: Json | undefined): string => {
+  const further = listAt(when, 'steps').slice(1)
+  const isMissing = valueAt(further.at(-1), 'missing') === true
+  const coming = further.length - (isMissing ? 1 : 0)
+  return [coming > 0 && `followed by ${countText(coming, 'further step')}`, isMissing && 'without its last step']
+    .filter(Boolean)
+    .join(', but ')
 }
 
 /** Units of a span; blocks have no length. */

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { createEventDecoder } from '../../src/decode/abi-decoder.ts'
+import { createLogDecoder } from '../../src/decode/logs.ts'
+import { asBigint } from '../../src/documents/show.ts'
+import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
+import { entitiesOf, placeInBlock } from '../../src/rules/entities.ts'
+import { type BlockEntities, createMatcher } from '../../src/rules/matcher.ts'
+import { DOCUMENT_TARGETS, kindOfTarget, type RuleConfig, type StoredRule } from '../../src/rules/rule.ts'
+import type { SequenceStep } from '../../src/rules/windows/steps.ts'
+import { UNTIL } from '../../src/windows/sequence.ts'
+import { callsOf, candidatesOf, createShows, decimalsOf, demoBlocks, demoEvents } from '../support/store.ts'
+
+const events = demoEvents()
+const decodeLog = createLogDecoder({
+  find: (topic, indexed) => candidatesOf(topic, indexed, events),
+  compile: createEventDecoder,
+})
+
+const open = (raw: RawBlock, undecided = false): BlockEntities => {
+  const decoded = {
+    ...{ raw, logs: raw.receipts.flatMap(({ logs }) => logs.map(decodeLog)) },
+    ...{ methods: raw.block.transactions.map(() => null), calls: callsOf(raw), ...createShows()(raw) },
+    decimals: (address: string) => (undecided ? undefined : decimalsOf(raw.chainId ?? 1, `0x${address}`)),
+  }
+  return { ...decoded, undecided: () => undecided, documents: createBlockDocuments(decoded, asBigint) }
+}
+
+const ruleOf = (id: number, config: object): StoredRule => ({
+  ...{ id, account: 1, revision: 1, matching: 1, enabled: true, network: 'a/b/c', startBlock: 0 },
+  ...{ createdAt: 0, updatedAt: 0 },
+  input: {
+    ...{ name: '', maxConfirmationCount: 0, technology: 'a', blockchain: 'b', network: 'c' },
+    config: { alerts: [], ...config } as unknown as RuleConfig,
+  },
+})
+
+const CONDITIONS = { block: 'number', token: 'firstSeen' } as Partial<Record<string, string>>
+const steps = DOCUMENT_TARGETS.map((targetType): SequenceStep & Pick<RuleConfig, 'targetType' | 'targetMap'> => {
+  const name = CONDITIONS[kindOfTarget(targetType)] ?? 'blockNumber'
+  return { targetType, targetMap: [{ name, operator: 'Greater or Equal', value: '0' }] }
+})
+
+test('a step finds what a rule of its own finds, and a rule that is gone leaves nothing', () => {
+  const matcher = createMatcher()
+  for (let from = 0; from < steps.length; from += 4) {
+    const [first, ...others] = steps.slice(from, from + 4)
+    const when = { steps: [{}, ...others], within: { blocks: 1 }, until: first }
+    matcher.set(ruleOf(100 + from, { ...first, when }))
+  }
+  for (const [i, step] of steps.entries()) matcher.set(ruleOf(i, step))
+  let seen = 0
+  for (const raw of demoBlocks().filter((_, i) => i % 25 === 5)) {
+    const { found, steps: gathered = [] } = matcher.match(open(raw))
+    for (const { rule, matches, lasts } of gathered) {
+      const from = rule.id - 100
+      const size = Math.min(4, steps.length - from)
+      for (const step of [UNTIL, ...Array(size).keys()]) {
+        const own = found.filter(it => it.rule.id === from + Math.max(0, step)).map(({ document }) => document._id)
+        const ids = matches.filter(it => it.step === step).map(({ id }) => id)
+        assert.deepEqual(ids, own)
+        seen += ids.length
+      }
+      // Only what completes a sequence is shown in an alert.
+      for (const [i, { step, id }] of matches.entries())
+        assert.equal(lasts[i]?.document._id, step === size - 1 ? id : undefined)
+    }
+  }
+  assert.ok(seen > 500, `${seen}`)
+  for (let id = 0; id < 200; id++) matcher.remove(id)
+  assert.equal(DOCUMENT_TARGETS.map(kindOfTarget).some(matcher.looksAt), false)
+  assert.equal(matcher.size, 0)
+})
+
+test('entities of a block are in one order: by transaction, itself, its calls, traces, contracts and logs', () => {
+  const kinds = ['block', 'tx', 'call', 'trace', 'contract', 'log', 'event', 'token'] as const
+  let compared = 0
+  for (const raw of demoBlocks().filter((_, i) => i % 25 === 5)) {
+    const block = open(raw)
+    const placed = [...entitiesOf(block, new Set(kinds))].map(entity => {
+      const { kind, index, log } = entity
+      const transaction =
+        kind === 'block'
+          ? -1
+          : kind === 'tx'
+            ? index
+            : kind === 'call' || kind === 'contract'
+              ? (kind === 'call' ? block.calls : block.contracts)[index]!.tx
+              : kind === 'trace'
+                ? Number((block.traces[index] as { transactionPosition?: number }).transactionPosition ?? 1e6)
+                : log
+                  ? Number(log.transactionIndex)
+                  : 1e6
+      // An event is its log.
+      const rank = kinds.indexOf(kind === 'event' ? 'log' : kind)
+      return { place: placeInBlock(entity), expected: [transaction, rank, index] as const }
+    })
+    placed.sort((a, b) => a.place - b.place)
+    for (const [i, { place, expected }] of placed.entries()) {
+      const before = placed[i - 1]
+      if (before === undefined) continue
+      const order = expected.map((it, at) => it - before.expected[at]!).find(it => it !== 0) ?? 0
+      assert.equal(Math.sign(place - before.place), Math.sign(order))
+      compared++
+    }
+  }
+  assert.ok(compared > 500, `${compared}`)
+})
+
+test('a step waits for decimals that its key needs, and what has no value of the key does not count', () => {
+  const transfer = { targetType: 'Event', targetMap: [{ name: 'event', operator: 'Equals', value: 'Transfer' }] }
+  const whenBy = (by: string) => ({ steps: [{ by: [by] }, { ...transfer, by: [by] }], within: { blocks: 1 } })
+  const matched = (by: string, undecided = false) => {
+    const matcher = createMatcher()
+    matcher.set(ruleOf(1, { ...transfer, when: whenBy(by) }))
+    return demoBlocks().map(raw => matcher.match(open(raw, undecided)))
+  }
+  const keysOf = (by: string) => matched(by).flatMap(({ steps = [] }) => steps.flatMap(({ matches }) => matches))
+  assert.ok(matched('args.value.scaled', true).some(({ undecided }) => undecided.length > 0))
+  assert.ok(matched('args.value.scaled', true).every(({ undecided, steps }) => undecided.length === 0 || !steps))
+  assert.ok(keysOf('args.to').length > 0 && keysOf('args.to').every(({ key }) => /^\["0x[\da-f]{40}"\]$/.test(key)))
+  assert.deepEqual(keysOf('args.nothing'), [])
+})
