@@ -1,5 +1,5 @@
 import { createNewestWindow } from '../windows/newest.ts'
-import { isOfWindows, type WindowSpan } from '../windows/spec.ts'
+import { isOfWindows, reachOf, type WindowSpan } from '../windows/spec.ts'
 import { createRuleWindow, type RuleWindow, type WindowBlock } from '../windows/window.ts'
 import type { WindowState, WindowTables } from './window-tables.ts'
 import type { WindowRule } from './windows.ts'
@@ -45,7 +45,7 @@ export const pruneWindow = (
 ): void => {
   // Of readings, a reorganisation needs the newest one below it.
   const begin = isOfWindows(spec)
-    ? firstOfWindow(spec, tables, state, now)
+    ? firstOfWindow({ within: reachOf(spec) }, tables, state, now)
     : tables.lastRow(rule, now.number - KEPT_BELOW)
   if (begin === undefined) return
   const below = isOfWindows(spec) ? Math.min(state.window.oldest() ?? now.number, begin) - KEPT_BELOW : begin

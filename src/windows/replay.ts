@@ -1,7 +1,7 @@
 import { compareExact, parseExact } from '../query/exact.ts'
 import type { WindowEntry } from './entries.ts'
 import type { FirstValue } from './shown-key.ts'
-import type { ShownCondition, WindowSpan, WindowSpec } from './spec.ts'
+import { reachOf, type ShownCondition, type WindowSpan, type WindowSpec } from './spec.ts'
 import { createRuleWindow, type WindowBlock, type WindowLimits } from './window.ts'
 
 /** What would be one alert. */
@@ -28,7 +28,7 @@ export interface WindowReplayOptions {
 }
 
 /** Spans before a block from which on the blocks decide on it. */
-export const spansBefore = ({ within, hold }: WindowSpec): WindowSpan[] => [within, ...(hold ? [hold] : [])]
+export const spansBefore = (spec: WindowSpec): WindowSpan[] => [reachOf(spec), ...(spec.hold ? [spec.hold] : [])]
 
 /**
  * Follows the windows of a rule over stored blocks and tells the episodes. Blocks before `start` only

@@ -13,6 +13,8 @@ export interface WindowCondition {
   operator?: WindowOperator
   /** A decimal number; absent with `First`. */
   value?: string
+  /** The value is a factor of the mean of so many windows before. */
+  relativeTo?: { windows: number }
 }
 
 /** Either so many blocks, or seconds of the chain's time. */
@@ -53,6 +55,13 @@ export interface ShownCondition {
   /** Of an average, 18 digits after the point; null if there are no values. */
   value: string | null
 }
+
+/** How far back a rule looks: its window, and those that it compares with. */
+export const reachOf = ({ within, conditions, resolve = [] }: WindowSpec): WindowSpan =>
+  windowsLong(within, 1 + Math.max(0, ...[...conditions, ...resolve].map(it => it.relativeTo?.windows ?? 0)))
+
+export const windowsLong = ({ blocks, seconds }: WindowSpan, count: number): WindowSpan =>
+  blocks === undefined ? { seconds: seconds! * count } : { blocks: blocks * count }
 
 /** A part of what a window keeps; several conditions may share one. */
 export interface WindowMeasure {

@@ -8,7 +8,7 @@ export interface ExactSum {
 }
 
 /** Exact: the scale of the sum is raised to that of the number. */
-export const addExact = (sum: ExactSum, { digits, scale }: Exact): void => {
+export const addExact = (sum: Pick<ExactSum, 'digits' | 'scale'>, { digits, scale }: Exact): void => {
   if (scale > sum.scale) {
     sum.digits = rescale(sum.digits, scale - sum.scale)
     sum.scale = scale

@@ -1,18 +1,21 @@
 import { keccakHex } from '../lib/keccak.ts'
 import type { Exact } from '../query/ast.ts'
 import { compareExact, exactOf, parseExact, showExact, simplifyExact } from '../query/exact.ts'
+import { createComparedWindows, isOutOf, isSeen } from './compared.ts'
 import type { WindowEntry } from './entries.ts'
 import { createEpisodes, type EpisodeChanges, noChanges } from './episodes.ts'
 import { createKeyStates, emptyKeyState, type KeyState, type PartState } from './key-states.ts'
 import {
   measureOf,
   measuresOf,
+  reachOf,
   type ShownCondition,
   type WindowCondition,
   type WindowMeasure,
   type WindowOperator,
   type WindowSpec,
 } from './spec.ts'
+import { addExact } from './sums.ts'
 
 export interface WindowBlock {
   number: number
@@ -43,49 +46,46 @@ export type RuleWindow = ReturnType<typeof createRuleWindow>
 export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
   const { within, conditions, resolve, hold } = spec
   const measures = measuresOf(spec)
-  const tests = conditions.map(condition => compileCondition(condition, measures))
-  const ends = resolve?.map(condition => compileCondition(condition, measures))
+  const compared = createComparedWindows(spec, measures, limits)
+  const compile = (condition: WindowCondition) => compileCondition(condition, measures, compared.of)
+  const tests = conditions.map(compile)
+  const ends = resolve?.map(compile)
   const firsts = placeOfFirst(conditions, measures)
   const watched = new Set(watchedKeys(spec))
   const episodes = createEpisodes(hold)
   let since: WindowBlock | undefined
   /** Undefined before the first block, which decides on all keys. */
   let wasComplete: boolean | undefined
+  let wasWhole: boolean | undefined
+  const reach = reachOf(spec)
 
-  const isOut = (row: WindowBlock, now: WindowBlock): boolean =>
-    within.blocks !== undefined ? row.number <= now.number - within.blocks : row.time <= now.time - within.seconds!
-  const keys = createKeyStates(measures, limits, isOut)
-
-  const isComplete = (now: WindowBlock): boolean => {
-    if (since === undefined) return false
-    if (since.number === 0) return true
-    return within.blocks !== undefined
-      ? since.number <= Math.max(0, now.number - within.blocks + 1)
-      : since.time <= now.time - within.seconds!
-  }
-
+  const keys = createKeyStates(measures, limits, isOutOf(within))
   const verdictOf = (key: string, complete: boolean): boolean | undefined => {
     const state = keys.get(key) ?? emptyKeyState(measures)
     if (state.entries === 0 && !watched.has(key)) return complete ? false : undefined
-    return allHold(tests, state, complete)
+    return allHold(tests, state, complete, key)
   }
 
   /** Whether an episode that no longer meets its conditions ends. */
   const mayEnd = (key: string, complete: boolean): boolean => {
     const state = keys.get(key)
     if (ends === undefined || ((state?.entries ?? 0) === 0 && !watched.has(key))) return true
-    return allHold(ends, state ?? emptyKeyState(measures), complete) === true
+    return allHold(ends, state ?? emptyKeyState(measures), complete, key) === true
   }
 
   return {
     measures,
     /** Takes over a block of which the outcome is known already. */
-    load: (block: WindowBlock, entries: readonly WindowEntry[]) => void keys.put(block, entries, false),
+    load(block: WindowBlock, entries: readonly WindowEntry[]) {
+      compared.put(block, entries, false)
+      keys.put(block, entries, false)
+    },
     /** Removes what is out of the window at a block, after `load`. */
     settle(now: WindowBlock) {
       const touched = new Set<string>()
       keys.leave(now, touched)
       for (const key of touched) keys.dropEmpty(key)
+      compared.settle(now)
     },
     /** Also ends what holds: over missing blocks, nothing is known to have held. */
     setSince(block: WindowBlock) {
@@ -97,11 +97,12 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
     /** Keys that hold but have not opened, in the order of the blocks where they began; after `setSince`. */
     setHolding: episodes.setHolding,
     get size() {
-      return keys.size
+      return compared.size ?? keys.size
     },
-    isComplete,
+    /** Also of the windows that are compared with. */
+    isComplete: (now: WindowBlock): boolean => isSeen(since, reach, now),
     /** The first block of a window with a row, for which rows are still needed. */
-    oldest: keys.oldest,
+    oldest: (): number | undefined => compared.oldest() ?? keys.oldest(),
     named: keys.named,
     /** The newest reading of a key; of windows there is none. */
     latest: (_: string): WindowEntry | undefined => undefined,
@@ -113,23 +114,28 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
       since ??= now
       const touched = new Set<string>()
       keys.leave(now, touched)
+      compared.leave(now, since, touched)
       const fresh = firsts === undefined ? [] : firstValues(entries, firsts, keys)
-      const taken = keys.put(now, entries, true)
+      const taken = keys.put(now, compared.put(now, entries, true), compared.size === undefined)
       for (const { key } of taken) touched.add(key)
-      const complete = isComplete(now)
-      if (complete !== wasComplete)
+      const complete = isSeen(since, within, now)
+      const isWhole = complete && isSeen(since, reach, now)
+      if (complete !== wasComplete || isWhole !== wasWhole)
         for (const all of [keys.keys(), watched, episodes.open]) for (const key of all) touched.add(key)
       wasComplete = complete
+      wasWhole = isWhole
       const result: WindowStep = { ...noChanges(), first: [], refused: entries.length - taken.length }
       for (const key of touched) {
         const verdict = firsts === undefined ? verdictOf(key, complete) : undefined
         episodes.decide(key, verdict, now, () => mayEnd(key, complete), result)
         keys.dropEmpty(key)
       }
+      compared.dropEmpty(touched)
       if (hold !== undefined) episodes.openHeld(now, result)
       if (firsts !== undefined && complete)
         for (const one of fresh)
-          if (keys.has(one.key) && allHold(tests, keys.get(one.key)!, complete) === true) result.first.push(one)
+          if (keys.has(one.key) && allHold(tests, keys.get(one.key)!, complete, one.key) === true)
+            result.first.push(one)
       return { ...result, taken, touched }
     },
 
@@ -178,14 +184,19 @@ const firstValues = (
 
 interface ConditionTest {
   /** Undefined: more matches could change it. */
-  holds(state: KeyState, complete: boolean): boolean | undefined
+  holds(state: KeyState, complete: boolean, key: string): boolean | undefined
   show(state: KeyState): ShownCondition
 }
 
-const allHold = (tests: readonly ConditionTest[], state: KeyState, complete: boolean): boolean | undefined => {
+const allHold = (
+  tests: readonly ConditionTest[],
+  state: KeyState,
+  complete: boolean,
+  key: string,
+): boolean | undefined => {
   let all: boolean | undefined = true
   for (const test of tests) {
-    const holds = test.holds(state, complete)
+    const holds = test.holds(state, complete, key)
     if (holds === false) return false
     if (holds === undefined) all = undefined
   }
@@ -201,14 +212,19 @@ const OPERATOR_TESTS: Readonly<Record<WindowOperator, (order: number) => boolean
 }
 
 /** Whether a condition on what is empty would hold: absence. */
-export const holdsForNone = ({ aggregate, operator, value }: WindowCondition): boolean => {
+export const holdsForNone = ({ aggregate, operator, value, relativeTo }: WindowCondition): boolean => {
+  if (relativeTo !== undefined) return operator !== 'Greater' && operator !== 'Greater or Equal'
   const bound = parseExact(value ?? '')
   if (operator === undefined || bound === undefined || !['Count', 'Sum', 'Distinct'].includes(aggregate)) return false
   return OPERATOR_TESTS[operator](compareExact(exactOf(0n), bound))
 }
 
-const compileCondition = (condition: WindowCondition, measures: readonly WindowMeasure[]): ConditionTest => {
-  const { aggregate, name, operator, value } = condition
+const compileCondition = (
+  condition: WindowCondition,
+  measures: readonly WindowMeasure[],
+  comparedWith: ReturnType<typeof createComparedWindows>['of'],
+): ConditionTest => {
+  const { aggregate, name, operator, value, relativeTo } = condition
   const place = aggregate === 'Count' ? -1 : placeOf(condition, measures)
   const named = { aggregate, ...(name !== undefined && { name }) }
   const texts = (state: KeyState) => (state.parts[place] as Extract<PartState, { kind: 'distinct' }>).texts
@@ -239,8 +255,23 @@ const compileCondition = (condition: WindowCondition, measures: readonly WindowM
     return aggregate === 'Minimum' ? -1 : 1
   }
   const test = OPERATOR_TESTS[operator!]
+  /** Both sides times the number of windows; `all`: of them and this one. */
+  const isBeyondMean = (state: KeyState, all: KeyState, windows: number): boolean => {
+    const [now, whole] = [numberOf(state)!, numberOf(all)!]
+    const before = { digits: whole.digits, scale: whole.scale }
+    addExact(before, { digits: -now.digits, scale: now.scale })
+    const factor = (number: Exact, by: Exact): Exact => ({
+      digits: number.digits * by.digits,
+      scale: number.scale + by.scale,
+    })
+    return test(compareExact(factor(now, exactOf(BigInt(windows))), factor(before, bound)))
+  }
   return {
-    holds(state, complete) {
+    holds(state, complete, key) {
+      if (relativeTo) {
+        const all = comparedWith(relativeTo.windows, key)
+        return all && isBeyondMean(state, all, relativeTo.windows)
+      }
       const order = orderOf(state)
       if (complete) return order !== undefined && test(order)
       const grows = growsIn(state)

@@ -220,6 +220,37 @@ test('what holds survives a restart and a reorganisation, and begins anew over m
   assert.deepEqual(emptied.told(), [])
 })
 
+test('a window is compared with the mean of those before, once all of them were seen, also after a reorganisation', () => {
+  // Five times as many as in the twelve windows before, and twenty at least.
+  const spec: WindowSpec = {
+    within: { seconds: 300 },
+    conditions: [
+      { aggregate: 'Sum', name: 'value', operator: 'Greater', value: '5', relativeTo: { windows: 12 } },
+      { aggregate: 'Sum', name: 'value', operator: 'Greater or Equal', value: '20' },
+    ],
+  }
+  // 25 blocks of 12 seconds are a window: 48 in the hour before are a mean of 4.
+  const chain = makeChain({ blocks: 700, from: 10, txs: 0 })
+  const { put, back, told, notes } = setUp(spec)
+  for (const [i, raw] of chain.slice(0, 640).entries()) put(raw, i >= 300 && i < 600 && i % 25 < 4 ? { '': 1 } : {})
+  const other = makeChain({ blocks: 1, parent: chain[609]!, txs: 0, salt: 'other' })
+  for (const [value, alerts] of [
+    [20, []],
+    [21, ['confirmed 620 ']],
+  ] as const) {
+    back(619)
+    put(other[0]!, { '': value })
+    assert.deepEqual(told(), alerts)
+  }
+  assert.deepEqual(notes(), [])
+
+  const young = setUp(spec)
+  for (const raw of chain.slice(0, 320)) young.put(raw)
+  young.put(chain[320]!, { '': 99 })
+  assert.deepEqual(young.told(), [])
+  assert.match(young.notes()[0]!, /^Its windows begin at block 10:/)
+})
+
 test('an alert whose end a reorganisation undid says nothing of an end', () => {
   const { put, back, told, all } = setUp(SUM)
   const chain = makeChain({ blocks: 4, from: 10 })
@@ -359,6 +390,10 @@ test(`stored windows are those of the chain in the end: ${CASES} histories with 
       SUM,
       { ...SUM, resolve: [{ aggregate: 'Count', operator: 'Less', value: '2' }] },
       HELD,
+      {
+        ...SUM,
+        conditions: [{ ...SUM.conditions[0]!, operator: 'Greater', value: '1.5', relativeTo: { windows: 2 } }],
+      },
       { ...SUM, hold: { seconds: 20 }, resolve: [{ aggregate: 'Count', operator: 'Less', value: '2' }] },
       { ...SUM, keys: ['a', 'b'], conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }] },
     ])

@@ -27,6 +27,15 @@ test('windows that can be computed are accepted', () => {
     [{ ...WHEN, hold: { seconds: 60 } }],
     [
       {
+        within: { seconds: 300 },
+        conditions: [
+          { aggregate: 'Count', operator: 'Greater', value: '5', relativeTo: { windows: 12 } },
+          { aggregate: 'Count', operator: 'Greater or Equal', value: '20' },
+        ],
+      },
+    ],
+    [
+      {
         by: ['address'],
         keys: ['0x37bC7498f4FF12C19678ee8fE19d939b87F6a27B'],
         within: { blocks: 5 },
@@ -48,7 +57,22 @@ test('each fault of windows names its place and the remedy', () => {
     ],
     [{ ...WHEN, across: true }, /^config\.when\.across: "across" goes with steps: leave it out\.$/],
     [{ ...WHEN, steps: [] }, /^config\.when\.conditions: "conditions" does not go with steps/],
-    [{ ...WHEN, conditions: [{ ...SUM, relativeTo: { windows: 3 } }] }, /relativeTo: "relativeTo" is not supported/],
+    [
+      { ...WHEN, conditions: [{ ...SUM, relativeTo: { windows: 0 } }] },
+      /^config\.when\.conditions\[0\]\.relativeTo\.windows: windows must be an integer from 1 to 100/,
+    ],
+    [
+      { ...WHEN, conditions: [{ ...SUM, aggregate: 'Average', relativeTo: { windows: 3 } }] },
+      /relativeTo: relativeTo goes with "Count" and "Sum", which add up over windows: leave it out\.$/,
+    ],
+    [
+      { ...WHEN, within: { seconds: 2_592_000 }, conditions: [{ ...SUM, relativeTo: { windows: 3 } }] },
+      /windows: These windows reach back more than 7776000 seconds together: compare with fewer, or make within shorter\.$/,
+    ],
+    [
+      { ...WHEN, conditions: [{ ...SUM, operator: 'Less', relativeTo: { windows: 3 } }] },
+      /conditions\[0\] holds where nothing matched/,
+    ],
     [WHEN, /^config\.notify\.again: "again" is not supported: leave it out\.$/, { again: {} }],
     [undefined, /^config\.notify\.resolved: resolved needs "when"/, { resolved: true }],
     [{ ...WHEN, by: ['args.to', 'args.to'] }, /by\[1\] is the same as by\[0\]/],

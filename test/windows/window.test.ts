@@ -77,7 +77,20 @@ const naive = (spec: WindowSpec, blocks: readonly TestBlock[]): Outcome[] => {
     for (const key of keys) {
       const of = (some: readonly TestBlock[]) => some.flatMap(({ matches }) => matches.filter(it => it.key === key))
       const all = of(rows)
-      const holds = (conditions: readonly WindowCondition[]) => verdict(conditions, all, complete)
+      const earlier = (windows: number): Match[] | undefined => {
+        const spans = windows + 1
+        const isWithin = (row: WindowBlock) =>
+          within.blocks !== undefined
+            ? row.number > now.number - within.blocks * spans
+            : row.time > now.time - within.seconds! * spans
+        const isKnown =
+          since.number === 0 ||
+          (within.blocks !== undefined
+            ? since.number <= Math.max(0, now.number - within.blocks * spans + 1)
+            : !isWithin(since))
+        return isKnown ? of(blocks.slice(0, at + 1).filter(row => isWithin(row) && !isIn(row))) : undefined
+      }
+      const holds = (conditions: readonly WindowCondition[]) => verdict(conditions, all, complete, earlier)
       const first = spec.conditions.find(({ aggregate }) => aggregate === 'First')
       if (first) {
         const before = new Set(of(rows.filter(row => row !== now)).map(it => valueIn(it, first.name!)))
@@ -115,10 +128,20 @@ const verdict = (
   conditions: readonly WindowCondition[],
   matches: readonly Match[],
   complete: boolean,
+  earlier: (windows: number) => Match[] | undefined,
 ): boolean | undefined => {
   const each = conditions.map(condition => {
-    const { aggregate, name = '', operator, value } = condition
+    const { aggregate, name = '', operator, value, relativeTo } = condition
     const holds = HOLD[operator!]
+    if (relativeTo) {
+      const before = earlier(relativeTo.windows)
+      const measure = (some: readonly Match[]) =>
+        some.reduce((sum, it) => sum + (aggregate === 'Count' ? 1n : valueIn(it, name)), 0n)
+      // Values have one digit after the point.
+      const tenths = BigInt(value!.replace('.', ''))
+      const [windows, scale] = [BigInt(relativeTo.windows), value!.includes('.') ? 10n : 1n]
+      return before && holds(measure(matches) * windows * scale, tenths * measure(before))
+    }
     const bound = BigInt(value!)
     const values = matches.map(it => valueIn(it, name))
     const sum = values.reduce((a, b) => a + b, 0n)
@@ -198,7 +221,7 @@ const sorted = (outcomes: readonly Outcome[]) =>
 const CASES = Number(process.env.CASES ?? 3_000)
 
 test(`windows decide as a computation from scratch: ${CASES} histories with jumping times, missing blocks, restarts and reorganisations`, () => {
-  let [opened, ended, firsts, held] = [0, 0, 0, 0]
+  let [opened, ended, firsts, held, relative] = [0, 0, 0, 0, 0]
   for (let seed = 1; seed <= CASES; seed++) {
     const { int, pick } = createRandom(seed)
     const spec = randomSpec(int, pick)
@@ -234,11 +257,12 @@ test(`windows decide as a computation from scratch: ${CASES} histories with jump
     for (const one of outcomes) {
       opened += one.opened.length
       if (spec.hold) held += one.opened.length
+      if (spec.conditions.some(it => it.relativeTo)) relative += one.opened.length
       ended += one.ended.length
       firsts += one.first.length
     }
   }
-  const counts = { opened, ended, firsts, held }
+  const counts = { opened, ended, firsts, held, relative: relative * 2 }
   assert.ok(Math.min(...Object.values(counts)) > CASES / 4, JSON.stringify(counts))
 })
 
@@ -247,6 +271,11 @@ const randomSpec = (int: (from: number, to: number) => number, pick: <T>(items: 
     const aggregate = pick(['Count', 'Sum', 'Minimum', 'Maximum', 'Average', 'Distinct'] as const)
     const isCount = aggregate === 'Count' || aggregate === 'Distinct'
     const name = pick(['value', 'value', 'signed'])
+    if ((aggregate === 'Count' || aggregate === 'Sum') && int(0, 1) === 0)
+      return {
+        ...{ aggregate, ...(aggregate === 'Sum' && { name }), operator: pick(Object.keys(HOLD) as WindowOperator[]) },
+        ...{ value: pick(['1', '2', '0.5', '1.5']), relativeTo: { windows: int(1, 3) } },
+      }
     return {
       aggregate,
       ...(aggregate !== 'Count' && { name }),

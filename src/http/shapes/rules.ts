@@ -43,6 +43,9 @@ const windowCondition = {
   name: may(described('Field to aggregate; not with `Count`.', str)),
   operator: may(choiceOf(WINDOW_OPERATORS)),
   value: may(described('A number as text; not with `First`.', str)),
+  relativeTo: may(
+    described('The value is a factor of the mean of so many windows before.', strict({ windows: intFrom(1) })),
+  ),
 }
 const span = strict({ blocks: may(intFrom(1)), seconds: may(intFrom(1)) })
 

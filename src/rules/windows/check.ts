@@ -29,11 +29,10 @@ export interface WhenContext {
 
 export const MAX_BY = 3
 const MAX_CONDITIONS = 4
+/** Windows that one is compared with. */
+const MAX_COMPARED = 100
 /** The longest windows. */
 const LONGEST_WINDOW = { blocks: 1_000_000, seconds: 90 * 86_400 }
-
-const LATER = (names: readonly string[]) =>
-  Object.fromEntries(names.map(name => [name, `"${name}" is not supported: leave it out.`]))
 
 const WITH_STEPS = Object.fromEntries(
   ['across', 'until'].map(name => [name, `"${name}" goes with steps: leave it out.`]),
@@ -55,7 +54,8 @@ export const checkWhen = (place: InputPlace, context: WhenContext): void => {
   checkSpan(place.member('within'), 'within')
   const conditions = place.member('conditions')
   const all = [...checkList(conditions, { of: 'conditions', min: 1, max: MAX_CONDITIONS })]
-  for (const it of all) checkWindowCondition(it, context, true)
+  const within = place.member('within').value
+  for (const it of all) checkWindowCondition(it, context, within, true)
   checkDistinct(all)
   const firsts = all.filter(({ value }) => isRecord(value) && value.aggregate === 'First')
   for (const it of firsts.slice(1)) it.fault(`${it.label} is a second "First": a rule has one of them at most.`)
@@ -68,7 +68,7 @@ export const checkWhen = (place: InputPlace, context: WhenContext): void => {
     if (firsts.length > 0)
       return it.fault('"First" has no episode, which resolve could end: each first value is one alert.')
     const ends = [...checkList(it, { of: 'conditions', min: 1, max: MAX_CONDITIONS })]
-    for (const end of ends) checkWindowCondition(end, context, false)
+    for (const end of ends) checkWindowCondition(end, context, within, false)
     checkDistinct(ends)
   })
   if (names === 0 || keys.value !== undefined) return
@@ -100,9 +100,10 @@ export const checkSpan = (place: InputPlace, what: string) => {
   for (const { name, it } of given) checkInteger(it, { min: 1, max: LONGEST_WINDOW[name] })
 }
 
-const checkWindowCondition = (place: InputPlace, context: WhenContext, mayBeFirst: boolean) => {
-  const known = ['aggregate', 'name', 'operator', 'value']
-  if (!checkObject(place, { what: 'a condition of windows', known, elsewhere: LATER(['relativeTo']) })) return
+const checkWindowCondition = (place: InputPlace, context: WhenContext, within: unknown, mayBeFirst: boolean) => {
+  const known = ['aggregate', 'name', 'operator', 'value', 'relativeTo']
+  if (!checkObject(place, { what: 'a condition of windows', known })) return
+  checkOptional(place.member('relativeTo'), it => checkRelative(it, place.member('aggregate'), within))
   const allowed = AGGREGATES.filter(it => mayBeFirst || it !== 'First')
   const aggregate = checkOneOf(place.member('aggregate'), allowed, 'one of')
   const [name, operator, value] = ['name', 'operator', 'value'].map(it => place.member(it)) as [
@@ -122,6 +123,21 @@ const checkWindowCondition = (place: InputPlace, context: WhenContext, mayBeFirs
   const text = checkByteLength(value, 'ruleValue', context.limits) ? checkFilled(value, 'a number as text') : undefined
   if (text !== undefined && parseExact(text) === undefined)
     reportExpected(value, 'a decimal or 0x-hex number', 'Write an amount as "1000.5".')
+}
+
+const checkRelative = (place: InputPlace, aggregate: InputPlace, within: unknown) => {
+  if (aggregate.value !== 'Count' && aggregate.value !== 'Sum')
+    return place.fault('relativeTo goes with "Count" and "Sum", which add up over windows: leave it out.')
+  if (!checkObject(place, { what: 'relativeTo', known: ['windows'] })) return
+  const windows = place.member('windows')
+  checkInteger(windows, { min: 1, max: MAX_COMPARED })
+  for (const unit of ['blocks', 'seconds'] as const) {
+    const length = isRecord(within) ? Number(within[unit]) : Number.NaN
+    if (length * (Number(windows.value) + 1) > LONGEST_WINDOW[unit])
+      windows.fault(
+        `These windows reach back more than ${LONGEST_WINDOW[unit]} ${unit} together: compare with fewer, or make within shorter.`,
+      )
+  }
 }
 
 export const checkFieldName = (place: InputPlace, { target, limits }: Pick<WhenContext, 'target' | 'limits'>) => {
