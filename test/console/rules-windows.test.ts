@@ -63,6 +63,16 @@ describe('rules over time and of state in the console', { skip }, () => {
       page,
       'of more than 1,000,000 DUSD in DUSD Transfer to one receiver within 10 minutes, on demo local, 3 blocks later, and again when it is over.',
     )
+    await page.getByLabel('URL', { exact: true }).fill('https://example.org/a')
+    const found = page.getByRole('region', { name: 'What it would have found' })
+    await first.getByLabel('Value').fill('20000')
+    await see(found, /^\d+ alerts from 598 matches/, /^\d+ messages to https:\/\/example.org\/a$/, 'Newest alerts')
+    await see(found.getByRole('listitem').first(), /sum of value \d/)
+    await first.getByLabel('Value').fill('')
+    await see(found, 'Complete the conditions to see it.')
+    await first.getByLabel('Value').fill('1e9')
+    await see(found, /^0 alerts from 598 matches/)
+    await first.getByLabel('Value').fill('1000000')
     await press(page, '+ A condition that must hold as well')
     const second = line(page, 'condition over time 2')
     await second.getByLabel('What').selectOption('number of different')

@@ -80,7 +80,7 @@ const ALERTS: readonly Column<Alert>[] = [
 /** Of windows, which open and end. */
 const EPISODES: readonly Column<Alert>[] = [
   STATE_COLUMN,
-  { title: 'For', width: 'minmax(14ch, 1fr)', isMain: true, cell: it => <EpisodeKey of={it} /> },
+  { title: 'For', width: 'minmax(14ch, 1fr)', isMain: true, cell: ({ when }) => <EpisodeKey of={when?.key ?? {}} /> },
   {
     ...{ title: 'Values', width: 'minmax(18ch, 2fr)', wraps: 'minmax(18ch, 2fr)' },
     cell: ({ when }) => when && <Text value={valuesWords(when.conditions)} brief />,
@@ -97,8 +97,8 @@ const episodeEnd = ({ state, when, changedAt }: Alert) => {
 }
 
 /** The values for which it opened. */
-const EpisodeKey = ({ of: { when } }: { of: Alert }) => {
-  const values = Object.entries(when?.key ?? {})
+export const EpisodeKey = ({ of }: { of: Record<string, string | null> }) => {
+  const values = Object.entries(of)
   if (values.length === 0) return <span class="dim">all matches</span>
   return (
     <>
@@ -142,7 +142,7 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
   return (
     <Aside what="alert" title={title} onClose={closeRow}>
       <Life alert={alert} network={network} />
-      {alert.when && <EpisodeFacts alert={alert} when={alert.when} />}
+      {alert.when && <EpisodeFacts when={alert.when} />}
       {!isReading && (
         <p>
           <Link to={`/explore?${where}`}>Show the {alert.when ? 'last match' : 'document'} in Explore</Link>
@@ -158,16 +158,10 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
   )
 }
 
-const EpisodeFacts = ({
-  alert,
-  when: { window, matches, conditions, ended },
-}: {
-  alert: Alert
-  when: Alert['when'] & {}
-}) => (
+const EpisodeFacts = ({ when: { key, window, matches, conditions, ended } }: { when: Alert['when'] & {} }) => (
   <Facts
     of={{
-      For: <EpisodeKey of={alert} />,
+      For: <EpisodeKey of={key} />,
       'When it opened': <Text value={valuesWords(conditions)} />,
       'When it ended': ended && <Text value={valuesWords(ended.conditions)} />,
       Matches: matches.toLocaleString(),

@@ -276,7 +276,7 @@ const RuleEditor = ({ draft, action, save, onCancel }: EditorProps) => {
   )
 }
 
-const isOfConditions = ({ path }: RuleFault) => path.startsWith('config.targetMap') || path === 'config.targetType'
+const isOfConditions = ({ path }: RuleFault) => /^config\.(targetMap|targetType|when|notify)\b/.test(path)
 
 const RuleRefusal = ({ error, faults }: { error: unknown; faults: readonly RuleFault[] }) => {
   if (faults.length === 0)

@@ -1,18 +1,21 @@
 import { useMemo, useState } from 'preact/hooks'
+import { channelNamed } from '../../../rules/channels.ts'
 import { type AskState, useAction, useAsk, useSettled } from '../../api/ask.ts'
 import { type Json, type JsonObject, listAt, parseJson, stringifyJson, textAt, valueAt } from '../../api/json.ts'
 import type { PreviewedMessage, SearchHit, Simulation } from '../../api/wire.ts'
 import { Fault } from '../../parts/answer.tsx'
 import { Chart, type Series } from '../../parts/chart.tsx'
 import { Button, Select } from '../../parts/controls.tsx'
-import { formatAmount, shortHex, visibleText } from '../../parts/format.ts'
+import { countText, formatAmount, shortHex, visibleText } from '../../parts/format.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { type KnownAddress, useKnown } from '../../parts/names.ts'
 import { Hash, NetworkContext, say, Text, Time } from '../../parts/text.tsx'
+import { EpisodeKey } from './alerts.tsx'
 import { faultsOf, previewTest, simulateRule } from './api.ts'
 import { isComplete, roleOf, toRuleLines } from './condition-rows.ts'
-import { emptyAction, type RuleFault, ruleNetwork, targetOf, withConfig, withMember } from './model.ts'
+import { type RuleFault, receiverOf, ruleNetwork, targetOf, withConfig } from './model.ts'
 import { Warnings } from './rule.tsx'
+import { valuesWords } from './window-words.ts'
 
 /** Debounce of typing. */
 const SETTLED_MS = 200
@@ -32,23 +35,43 @@ export const usePreview = (draft: JsonObject): Previewed => {
   const [blocks, setBlocks] = useState('1000')
   const conditions = listAt(draft, 'config.targetMap')
   const canTry = targetOf(draft) !== 'State'
-  const isWhole = canTry && conditions.length > 0 && toRuleLines(conditions).every(isComplete)
+  const isWhole =
+    canTry &&
+    conditions.length > 0 &&
+    toRuleLines(conditions).every(isComplete) &&
+    isWholeWindow(valueAt(draft, 'config.when'))
   const body = isWhole ? stringifyJson(bodyOf(draft, Number(blocks))) : undefined
   const settled = useSettled(body, SETTLED_MS)
   const asked = useAsk(settled, signal => simulateRule(parseJson(settled!) as JsonObject, signal))
   return { ...asked, blocks, setBlocks, isWhole }
 }
 
-/** Placeholders that are never refused: nothing is sent. */
+/** Nothing is sent, so that what is not of the conditions may be unfinished. */
 const bodyOf = (draft: JsonObject, lastBlocks: number): JsonObject => {
-  const receiver = withMember(emptyAction(), 'parameters', { url: 'https://example.org/' })
   const { technology = '', blockchain = '', network = '' } = draft
   const rule = { ...{ technology, blockchain, network }, config: draft.config ?? null }
+  const actions = listAt(draft, 'config.alerts')
   return {
-    ...withConfig(rule, 'alerts', [receiver]),
+    ...withConfig(rule, 'alerts', (actions.length === 0 ? [null] : actions).map(placeholderFor)),
     ...{ name: 'preview', maxConfirmationCount: 0, lastBlocks, buckets: 60, size: 10 },
   }
 }
+
+/** A receiver that is never refused, and gets as many messages. */
+const placeholderFor = (action: Json, i: number): JsonObject => {
+  const type = channelNamed(textAt(action, 'type'))
+  if (type === 'Email') return { type, parameters: { recipients: [`someone${i}@example.org`] } }
+  if (type === 'PagerDuty') return { type, parameters: { routingKey: `placeholder${i}` } }
+  // An address with values of the document gets each alert by itself, as a GET does.
+  const isAlone = type === 'Webhook (GET)' || textAt(action, 'parameters.url')?.includes('{')
+  return { type: isAlone ? 'Webhook (GET)' : 'Webhook (POST)', parameters: { url: `https://example.org/${i}` } }
+}
+
+const isWholeWindow = (when: Json | undefined): boolean =>
+  listAt(when, 'conditions').every(it => {
+    const [aggregate, name, value] = [textAt(it, 'aggregate'), textAt(it, 'name'), textAt(it, 'value')]
+    return (aggregate === 'Count' || name !== '') && (aggregate === 'First' || value !== '')
+  })
 
 export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObject }) => {
   const { data, error, busy, blocks, setBlocks, isWhole, again } = preview
@@ -63,7 +86,7 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
       <p role="status">
         {!isWhole && <span class="dim">Complete the conditions to see it.</span>}
         {isWhole && busy && <span class="dim">Searching …</span>}
-        {isWhole && !busy && error === undefined && data && <SimulationSummary data={data} />}
+        {isWhole && !busy && error === undefined && data && <SimulationSummary data={data} draft={draft} />}
       </p>
       {isWhole && error !== undefined && isCorrect && <Fault error={error} again={again} />}
       {isWhole && !isCorrect && <p class="dim">Correct what is marked.</p>}
@@ -74,8 +97,9 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
             <Chart label={`${data.total} matches by the time of their blocks`} series={series} />
           )}
           {data.total === 0 && <p>Nothing. Are the values right, and do they occur in these blocks?</p>}
-          {data.hits.length > 0 && <h3>Newest</h3>}
           <NetworkContext.Provider value={ruleNetwork(draft)}>
+            {data.windows && data.windows.episodes.length > 0 && <PreviewedEpisodes windows={data.windows} />}
+            {data.hits.length > 0 && <h3>Newest{data.windows && ' matches'}</h3>}
             {data.hits.map(hit => (
               <MatchedHit key={`${hit._type} ${hit._id}`} hit={hit} />
             ))}
@@ -93,14 +117,54 @@ const barsOf = ({ intervalMs, buckets }: NonNullable<Simulation['series']>): Ser
   return { times: [...times, ...ends], counts: [...buckets.map(({ count }) => count), ...ends.map(() => 0)] }
 }
 
-const SimulationSummary = ({ data: { total, fromBlock, toBlock, complete, holes } }: { data: Simulation }) => (
-  <span>
-    <strong>{total.toLocaleString()}</strong> {total === 1 ? 'match' : 'matches'}
-    {fromBlock !== null &&
-      toBlock !== null &&
-      ` in blocks ${fromBlock.toLocaleString()} to ${toBlock.toLocaleString()}`}
-    {(!complete || holes.length > 0) && ', of which some are not stored'}
-  </span>
+const SimulationSummary = ({ data, draft }: { data: Simulation; draft: JsonObject }) => {
+  const { total, alerts = total, messages = [], windows, fromBlock, toBlock, complete, holes } = data
+  const actions = listAt(draft, 'config.alerts')
+  const isOther = alerts !== null && (windows !== undefined || alerts !== total)
+  return (
+    <>
+      {isOther && (
+        <>
+          <strong>{alerts.toLocaleString()}</strong> {alerts === 1 ? 'alert' : 'alerts'} from{' '}
+        </>
+      )}
+      <strong>{total.toLocaleString()}</strong> {total === 1 ? 'match' : 'matches'}
+      {fromBlock !== null &&
+        toBlock !== null &&
+        ` in blocks ${fromBlock.toLocaleString()} to ${toBlock.toLocaleString()}`}
+      {(!complete || holes.length > 0) && ', of which some are not stored'}
+      {actions.length > 0 &&
+        messages.map(({ action, messages }) =>
+          messages === null ? null : (
+            <span class="told" key={action}>
+              {countText(messages, 'message')} to{' '}
+              <Text value={receiverOf(actions[action] ?? null) || `receiver ${action + 1}`} most={80} brief />
+            </span>
+          ),
+        )}
+    </>
+  )
+}
+
+const MOST_EPISODES = 20
+
+/** Alerts of windows, newest first. */
+const PreviewedEpisodes = ({ windows: { episodes, open, undecided } }: { windows: Simulation['windows'] & {} }) => (
+  <>
+    <h3>Newest alerts{open > 0 && `, ${open.toLocaleString()} still open`}</h3>
+    {undecided.length > 0 && <p class="dim">Where blocks before them are not stored, some may be missing.</p>}
+    <ul class="plain">
+      {episodes.slice(0, MOST_EPISODES).map(({ network, key, opened, ended, peak }) => (
+        <li class="hit" key={`${network} ${JSON.stringify(key)} ${opened.block}`}>
+          Block {opened.block.toLocaleString()} <Time value={opened.time} brief />
+          {ended && ` to block ${ended.block.toLocaleString()}`}
+          {ended === null && ', open'}
+          <br />
+          <EpisodeKey of={key} />: <Text value={valuesWords(peak)} most={160} brief />
+        </li>
+      ))}
+    </ul>
+  </>
 )
 
 const MatchedHit = ({ hit: { _type, _id, _source } }: { hit: SearchHit }) => {
