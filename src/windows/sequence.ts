@@ -136,7 +136,8 @@ export const createRuleSequence = (shape: SequenceShape, limits: WindowLimits) =
     const found = leave(now)
     const taken: StepMatch[] = []
     let refused = 0
-    for (const [last, match] of inOrder(matches)) {
+    for (const last of inOrder(matches)) {
+      const match = matches[last]!
       const { key, step } = match
       let state = keys.get(key)
       if (step === 0) {
@@ -186,9 +187,13 @@ export const createRuleSequence = (shape: SequenceShape, limits: WindowLimits) =
 }
 
 /** By their places; at the same place, so that no match of a step continues that of another one. */
-const inOrder = (matches: readonly StepMatch[]): [number, StepMatch][] =>
-  [...matches.entries()].sort(([, a], [, b]) => a.at - b.at || rankAtPlace(a) - rankAtPlace(b))
-const rankAtPlace = ({ step }: StepMatch): number => (step === UNTIL ? Number.NEGATIVE_INFINITY : -step)
+const inOrder = (matches: readonly StepMatch[]): Iterable<number> => {
+  const order = (a: StepMatch, b: StepMatch) => a.at - b.at || rankAtPlace(a) - rankAtPlace(b)
+  // Matches of one kind of entity come so, and may be many.
+  if (matches.every((match, i) => i === 0 || order(matches[i - 1]!, match) <= 0)) return matches.keys()
+  return [...matches.keys()].sort((a, b) => order(matches[a]!, matches[b]!))
+}
+const rankAtPlace = ({ step }: StepMatch): number => (step === UNTIL ? Number.MIN_SAFE_INTEGER : -step)
 
 const comesBefore = (a: Place, b: Place): boolean => a.number < b.number || (a.number === b.number && a.at < b.at)
 
