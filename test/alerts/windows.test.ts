@@ -281,6 +281,17 @@ test('after a reorganisation a window decides as before, however long it is and 
   }
 })
 
+test('after a reorganisation a window is compared with all of those before, though they are long and empty', () => {
+  const relativeTo = { windows: 49 }
+  const more = { aggregate: 'Sum', name: 'value', operator: 'Greater', value: '5', relativeTo } as const
+  const { put, back, told } = setUp({ within: { blocks: 10 }, conditions: [more] })
+  const chain = makeChain({ blocks: 770, from: 10, txs: 0 })
+  for (const raw of chain) put(raw)
+  back(778)
+  put(makeChain({ blocks: 1, parent: chain[768]!, txs: 0, salt: 'other' })[0]!, { '': 1 })
+  assert.deepEqual(told(), ['confirmed 779 '])
+})
+
 test('after a reorganisation to blocks whose rows are gone, absence is decided once a whole window was seen', () => {
   const { put, back, told } = setUp({
     ...{ by: ['from'], keys: ['a'], within: { blocks: 3 } },

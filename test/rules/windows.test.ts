@@ -118,3 +118,25 @@ test('of long values a hash is kept, the same for those that are equal', () => {
   ])
   for (const short of [`0x${'ab'.repeat(32)}`, 'n'.repeat(100)]) assert.equal(canonicalKey(short), short)
 })
+
+test('five times as many failed transactions of a router as in the last hour is a rule', () => {
+  const { faults } = checkRule({
+    ...{ name: 'r', maxConfirmationCount: 0, technology: 'ethereum', blockchain: 'demo', network: 'local' },
+    config: {
+      targetType: 'Transaction',
+      targetMap: [
+        { name: 'to', operator: 'Equals', value: '0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45' },
+        { name: 'status', operator: 'Equals', value: 'false' },
+      ],
+      when: {
+        within: { seconds: 300 },
+        conditions: [
+          { aggregate: 'Count', operator: 'Greater', value: '5', relativeTo: { windows: 12 } },
+          { aggregate: 'Count', operator: 'Greater or Equal', value: '20' },
+        ],
+      },
+      alerts: [{ type: 'Webhook (POST)', parameters: { url: 'https://example.org' } }],
+    },
+  })
+  assert.deepEqual(faults, [])
+})
