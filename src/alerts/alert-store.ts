@@ -7,6 +7,7 @@ import { type AlertToChange, createAlertTable } from './alert-table.ts'
 import { createMarks, type FinalityMarks } from './marks.ts'
 import { createQuietTimes } from './quiet.ts'
 import type { ReadingRows } from './reading-blocks.ts'
+import type { EarlierRows } from './rebuild.ts'
 import { createSequenceStore, type SequenceRule } from './sequences.ts'
 import { createWindowStore, type WindowRows, type WindowRule } from './windows.ts'
 
@@ -24,6 +25,8 @@ export interface AlertUpdate {
   windows?: readonly WindowRule[]
   /** All rules with steps that are matched; absent where nothing changed. */
   sequences?: readonly SequenceRule[]
+  /** Rows of stored blocks for rules with windows that did not look at them. */
+  earlier?: readonly EarlierRows[]
   /** The stored blocks in their order, where there are rules with `when`. */
   blocks?: readonly WindowRows[]
   /** What rules with `when` read of state. */
@@ -142,6 +145,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
         const chain = blocks.chainId() ?? null
         for (const hit of hits) add(hit, chain, at)
       }
+      for (const one of rules.earlier ?? []) windows.fill(one)
       if (all) for (const one of [windows, sequences]) one.step(all, blocks.chainId() ?? null)
       const skipped = scans.filter(({ last, read }) => last === OF_STATE && !read).map(({ rule }) => rule)
       windows.read(rules.readings ?? [], skipped, blocks.chainId() ?? null, at)

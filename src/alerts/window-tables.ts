@@ -36,6 +36,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
     .pluck()
   const addRows = db.prepare('INSERT OR REPLACE INTO rule_rows (rule, block, time, rows) VALUES (?, ?, ?, ?)')
   const dropBelow = db.prepare('DELETE FROM rule_rows WHERE rule = ? AND block < ?')
+  const dropBetween = db.prepare('DELETE FROM rule_rows WHERE rule = ? AND block BETWEEN ? AND ?')
   const openOf = db.prepare<[number], { key: string; alert: number }>(
     'SELECT key, alert FROM episode WHERE rule = ? AND ended IS NULL',
   )
@@ -101,6 +102,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
     },
     /** Forgets what was seen without a gap; what is open stays so. */
     dropState: (rule: number) => dropState.run(rule),
+    dropBetween: (rule: number, from: number, to: number) => dropBetween.run(rule, from, to),
     clear(rule: number) {
       for (const drop of forget) drop.run(rule)
     },

@@ -9,6 +9,7 @@ import { isOfWindows, type NewestSpec, type WindowSpec } from '../windows/spec.t
 import type { RuleWindow, WindowBlock, WindowLimits } from '../windows/window.ts'
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
 import { createReadingBlocks, type ReadingRows } from './reading-blocks.ts'
+import { type EarlierRows, takeEarlier } from './rebuild.ts'
 import { KEPT_BELOW, loadWindow, pruneWindow, type RunningWindow } from './running-window.ts'
 import type { StepRows } from './sequences.ts'
 import { createWindowTables } from './window-tables.ts'
@@ -121,8 +122,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     if (block.number <= state.upto) return
     const now = { number: block.number, time: Math.max(block.time, state.clock) }
     if (block.number !== state.upto + 1) {
-      state.since = now.number
-      state.sinceTime = now.time
+      Object.assign(state, { since: now.number, sinceTime: now.time })
       state.window.setSince(now)
       tables.breakHolds(rule, now.number)
     }
@@ -154,12 +154,11 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     for (const key of ended) {
       const alert = state.open.get(key)!
       state.open.delete(key)
-      const { conditions } = window.show(key)
-      tables.end(alert, dueOf(now.number, of.confirmations), { block: now.number, conditions })
+      const ended = { block: now.number, conditions: window.show(key).conditions }
+      tables.end(alert, dueOf(now.number, of.confirmations), ended)
     }
     state.refused += refused
-    state.upto = now.number
-    state.clock = now.time
+    Object.assign(state, { upto: now.number, clock: now.time })
     if (now.number % KEPT_BELOW === 0) pruneWindow(tables, of, state, now)
     tables.saveState(rule, state)
     setNote(notes, of, noteOn(of, state, now))
@@ -190,6 +189,12 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       rules.delete(rule)
       clear(rule)
     },
+    /** Takes what lies right below the blocks that a rule knows. */
+    fill(earlier: EarlierRows) {
+      enter()
+      const of = rules.get(earlier.rule)
+      if (of && takeEarlier({ db, tables }, of, running.get(of.rule), earlier)) running.delete(of.rule)
+    },
     step(all: readonly WindowRows[], chain: unknown) {
       if (rules.size === 0) return
       enter()
@@ -205,10 +210,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
         running.delete(rule)
       }
       for (const of of ofState) {
-        const reading = readings.find(
-          ({ rule, revision, number, hash }) =>
-            rule === of.rule && revision === of.revision && blocks.hash(number) === hash.toLowerCase(),
-        )
+        const reading = readings.find(it => isReadBy(of, it) && blocks.hash(it.number) === it.hash.toLowerCase())
         const upto = running.get(of.rule)?.upto ?? tables.state(of.rule)?.upto
         for (const { entries, ...block } of decided(of.every!, upto, reading))
           stepRule(of, { receivedAt, ...block }, entries && { entries }, chain)
@@ -224,6 +226,9 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     notes: (): ReadonlyMap<number, string> => notes,
   }
 }
+
+const isReadBy = (of: WindowRule, { rule, revision }: Pick<ReadingRows, 'rule' | 'revision'>): boolean =>
+  rule === of.rule && revision === of.revision
 
 /** The match of an alert of windows: the block's, with the document of the last match. */
 export const matchInBlock = (

@@ -33,6 +33,7 @@ import {
   watchRestore,
   watchRules,
   watchState,
+  watchWindows,
 } from './jobs/watch.ts'
 import type { FillingReport, FromIndexer, IndexerData, Report, ToIndexer, ToWriter, WaitReason } from './messages.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
@@ -151,6 +152,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
     if (data.job.type === 'follow' || data.job.type === 'watch')
       for (const attend of [
         watchRules,
+        watchWindows,
         watchAbis,
         watchNarrowing,
         watchForgetting,

@@ -1,3 +1,4 @@
+import { createUnseenBlocks } from '../../alerts/rebuild.ts'
 import { timeOfBlock } from '../../engine/blocks.ts'
 import { openForReading } from '../../engine/open.ts'
 import { openSearcher } from '../../engine/query/searcher.ts'
@@ -10,6 +11,7 @@ import type { RemoteStore } from '../remote.ts'
 import { openForgetRequest, redecodeFolder } from '../requests.ts'
 import { createHistory } from '../rules/history.ts'
 import { createStateReadings } from '../rules/state-readings.ts'
+import { createWindowRebuild } from '../rules/window-rebuild.ts'
 import { narrowAsAsked } from './narrow.ts'
 import { redecode } from './redecode.ts'
 
@@ -71,6 +73,23 @@ export const watchState = async (work: Work) => {
   })
   try {
     await repeat(work, RULES_MS, readState)
+  } finally {
+    db.close()
+  }
+}
+
+/** Fills windows of new, changed and resumed rules from stored blocks. */
+export const watchWindows = async (work: Work) => {
+  const { pipeline, ruleWatcher, log, signal } = work
+  const db = openForReading(work.store, nativeBinding())
+  const rebuild = createWindowRebuild({
+    ...{ rules: ruleWatcher, log, signal },
+    open: () => work.remote?.openReader() ?? openSearcher(work.store, nativeBinding()),
+    unseen: createUnseenBlocks(db),
+    tell: pipeline.tell,
+  })
+  try {
+    await repeat(work, RULES_MS, rebuild)
   } finally {
     db.close()
   }

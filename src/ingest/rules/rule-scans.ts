@@ -11,7 +11,7 @@ export const createRuleScans = (scans: Map<number, Scan>, changed: (scan: Scan) 
     begin({ id, startBlock, input }: StoredRule, held: readonly Range[], resumed = false) {
       if (startBlock === null) return
       const before = scans.get(id)
-      // Windows begin with the next block.
+      // Their windows are filled from history otherwise.
       const last = input.config.when ? -1 : (held.at(-1)?.to ?? -1)
       const isState = states.has(id)
       if (before?.start === startBlock && (before.last === OF_STATE) === isState && !(isState && resumed)) return

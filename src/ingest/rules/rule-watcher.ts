@@ -140,6 +140,8 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
     takeUpdate: update.take,
     scans,
     ofState: looks.ofState,
+    /** Enabled rules with `when` that know where they begin. */
+    ofWindows: windowed.all,
     stateTrouble: troubles.setState,
     rollback: looks.rollback,
     rule: (id: number) => known.get(id),
@@ -217,6 +219,7 @@ const createWindowedRules = (
       if (before + windowed.size > 0) changed(toWhenRules([...windowed.values()], network, limits))
     },
     ids: () => windowed.keys(),
+    all: (): StoredRule[] => [...windowed.values()],
     matched: () => matched,
   }
 }
