@@ -89,8 +89,10 @@ export const createRuleSequence = (shape: SequenceShape, limits: WindowLimits) =
         const state = step === 0 ? keys.get(key) : undefined
         if (state === undefined) continue
         for (const [i, chain] of state.begun.entries()) if (chain && isOut(chain[0], now)) state.begun[i] = undefined
-        while (state.waiting.length > 0 && isOut(state.waiting[0]![0], now))
-          found.push({ key, steps: sequencePlaces(state.waiting.shift()!), last: undefined })
+        // All at once: each taken off the front of a long list would move the rest.
+        const kept = state.waiting.findIndex(([first]) => !isOut(first, now))
+        for (const chain of state.waiting.splice(0, kept < 0 ? state.waiting.length : kept))
+          found.push({ key, steps: sequencePlaces(chain), last: undefined })
         drop(key, state)
       }
     }

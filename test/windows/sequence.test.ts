@@ -177,3 +177,21 @@ test('what is not part of a sequence leaves nothing behind', () => {
   const { taken } = sequence.step({ number: 1, time: 1 }, [match(1, 0), match(UNTIL, 1), match(1, 2)])
   assert.deepEqual([taken, sequence.size], [[], { keys: 0, rows: 0 }])
 })
+
+test('first steps of one key that end in one block end in time that grows with their number only', () => {
+  const shape: SequenceShape = { steps: 2, isMissing: true, hasUntil: false, within: { seconds: 3_600 } }
+  const sequence = createRuleSequence(shape, { keys: 1, rows: 300_000 })
+  for (let block = 0; block < 300; block++) {
+    const matches = Array.from({ length: 1_000 }, (_, at) => ({ key: '[]', step: 0, at, id: `${block} ${at}` }))
+    sequence.step({ number: block, time: block }, matches)
+  }
+  const began = performance.now()
+  const { found } = sequence.step({ number: 300, time: 3_900 }, [])
+  const took = performance.now() - began
+  assert.equal(found.length, 300_000)
+  assert.deepEqual(
+    [found[0], found.at(-1)].map(one => one!.steps[0]!.id),
+    ['0 0', '299 999'],
+  )
+  assert.ok(took < 1_500, `${took} ms`)
+})
