@@ -176,15 +176,22 @@ describe('rules over time and of state in the console', { skip }, () => {
     await page.getByLabel('Every so many blocks').fill('5')
     await page.getByLabel('Value', { exact: true }).fill('0.5')
     await says(page, 'of each reading of 0x0D3e…e12C every 5 blocks of less than 0.5 ETH on demo local')
+    await page.getByLabel('Notify of').selectOption('the first one, until one does not meet them')
+    await page.getByLabel('Unit of held for').selectOption('blocks')
+    await page.getByLabel('Held for (optional)', { exact: true }).fill('5')
+    await says(page, 'of the newest reading of 0x0D3e…e12C every 5 blocks of less than 0.5 ETH')
     await checkLayout(page)
     await press(page, 'Create the rule')
     await see(page, 'Created the rule.')
     const { id, config } = await newest()
-    assert.deepEqual(
-      [config.read, config.targetMap],
-      [{ balances: [ALICE], every: { blocks: 5 } }, [{ name: 'value.coin', operator: 'Less', value: '0.5' }]],
-    )
+    assert.deepEqual(config, {
+      ...{ targetType: 'State', alerts },
+      read: { balances: [ALICE], every: { blocks: 5 } },
+      targetMap: [{ name: 'value.coin', operator: 'Less', value: '0.5' }],
+      when: { by: ['address'], hold: { blocks: 5 } },
+    })
     await page.goto(`${bench.server.url}/console/rules/${id}/edit`)
+    await page.getByLabel('Notify of').selectOption('each reading that meets them')
     await page.getByLabel('Reads', { exact: true }).selectOption('call')
     await page.getByLabel('Contract', { exact: true }).fill(DUSD)
     await page.getByLabel('Function').fill('function balanceOf(address who) view returns (uint256 amount)')

@@ -43,7 +43,7 @@ import {
   withMember,
 } from './model.ts'
 import { FIRST_READ, firstOfReading, ReadingForm } from './reading.tsx'
-import { Notify, untouchedOf, Windows, withoutWindows } from './windows.tsx'
+import { Notify, ReadingWindows, untouchedOf, Windows, withoutWindows } from './windows.tsx'
 
 interface FormProps {
   draft: JsonObject
@@ -72,7 +72,7 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
       return onChange(withConfig(reads, 'targetMap', [firstOfReading(false)]))
     }
     const isBegun = !isOfState && toRuleLines(listAt(draft, 'config.targetMap')).some(isComplete)
-    const kept = isOfState ? withConfig(next, 'read', undefined) : next
+    const kept = isOfState ? withConfig(withoutWindows(next), 'read', undefined) : next
     onChange(isBegun ? kept : withConfig(kept, 'targetMap', [firstCondition(type)]))
   }
   const known = useKnownFields(draft)
@@ -120,7 +120,7 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
       </div>
       {isOfState && <ReadingForm {...{ draft, faultAt, onChange }} />}
       <Conditions {...shared} />
-      {!isOfState && <Windows {...shared} />}
+      {isOfState ? <ReadingWindows {...shared} /> : <Windows {...shared} />}
       <Receivers {...{ draft, example, faultAt, onChange }} />
       <section aria-label="When it notifies">
         <h2>When it notifies</h2>

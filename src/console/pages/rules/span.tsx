@@ -22,7 +22,7 @@ export const SpanField = ({ label, value, inTime = false, onChange, ...rest }: S
   const [chosen, choose] = useState('')
   const span = isJsonObject(value) ? value : {}
   const { blocks, seconds } = span
-  const isOfBlocks = !inTime && blocks !== undefined
+  const isOfBlocks = !inTime && (blocks !== undefined || (seconds === undefined && chosen === 'block'))
   const lengthOf = (unit: string) => SPAN_UNITS.find(it => it.unit === unit)?.length || 1
   const isFitting =
     chosen !== '' && chosen !== 'block' && (typeof seconds !== 'number' || seconds % lengthOf(chosen) === 0)

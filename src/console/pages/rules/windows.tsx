@@ -96,6 +96,49 @@ export const Windows = ({ draft, known, faultAt, onChange }: ConditionsProps) =>
   )
 }
 
+const READING_SHAPES = [
+  { value: 'each', label: 'each reading that meets them' },
+  { value: 'once', label: 'the first one, until one does not meet them' },
+]
+
+/** The same of readings: each, or once for as long as they meet the conditions. */
+export const ReadingWindows = ({ draft, faultAt, onChange }: ConditionsProps) => {
+  const when = valueAt(draft, 'config.when')
+  const setShape = (next: string) =>
+    onChange(next === 'each' ? withoutWindows(draft) : withConfig(draft, 'when', { by: ['address'] }))
+  return (
+    <section aria-label="What is an alert">
+      <h2>What is an alert</h2>
+      <div class="pair">
+        <SelectField
+          label="Notify of"
+          value={when === undefined ? 'each' : 'once'}
+          options={READING_SHAPES}
+          error={faultAt('config.when', { inside: true })}
+          onChange={setShape}
+        />
+        {isJsonObject(when) && <HoldField when={when} onChange={next => onChange(withConfig(draft, 'when', next))} />}
+      </div>
+    </section>
+  )
+}
+
+interface HoldProps {
+  when: JsonObject
+  error?: string | undefined
+  onChange(when: JsonObject): void
+}
+
+const HoldField = ({ when, error, onChange }: HoldProps) => (
+  <SpanField
+    label="Held for (optional)"
+    value={when.hold}
+    hint="So long must all hold before it is an alert."
+    error={error}
+    onChange={hold => onChange(withMember(when, 'hold', Object.values(hold).every(it => it === '') ? undefined : hold))}
+  />
+)
+
 /** Without what windows alone have. */
 export const withoutWindows = (draft: JsonObject): JsonObject => {
   const notify = valueAt(draft, 'config.notify')
@@ -137,13 +180,7 @@ const WindowFields = ({ when, known, faultAt, onChange }: WindowProps) => {
         />
       )}
       {(!hasFirst || when.hold !== undefined) && (
-        <SpanField
-          label="Held for (optional)"
-          value={when.hold}
-          hint="So long must all hold before it is an alert."
-          error={faultAt('config.when.hold', { inside: true })}
-          onChange={hold => set('hold', Object.values(hold).every(it => it === '') ? undefined : hold)}
-        />
+        <HoldField when={when} error={faultAt('config.when.hold', { inside: true })} onChange={onChange} />
       )}
       {!hasFirst && (
         <>
@@ -378,5 +415,6 @@ export const untouchedOf = (rule: JsonObject): string[] => {
   const inner = (['conditions', 'resolve'] as const).flatMap(of =>
     listAt(rule, `config.when.${of}`).flatMap(it => unknownMembers(it, OF_CONDITION)),
   )
-  return [...new Set([...own, ...inner])]
+  const ends = targetOf(rule) === 'State' && valueAt(rule, 'config.when.resolve') !== undefined ? ['resolve'] : []
+  return [...new Set([...own, ...inner, ...ends])]
 }
