@@ -362,29 +362,34 @@ const PROPERTIES = new Set(['hex', 'num', 'scaled', 'type'])
 
 const readElement = (element: DecodedElement, steps: readonly string[], at: number, reading: FaceReading): void => {
   const { param, hex } = element
+  const { elements, found } = reading
+  const isArray = param !== undefined && !param.indexed && param.type.endsWith(']')
+  const components = param === undefined || param.indexed ? undefined : param.components
+
+  const readPart = ({ hex, type }: DecodedArg, param: AbiParam | undefined, next: number) =>
+    readElement({ hex, type, param, decimals: null }, steps, next, reading)
+  const innerOf = (array: AbiParam) => ({ ...array, type: array.type.slice(0, array.type.lastIndexOf('[')) })
+
+  // Further steps are those of each element.
+  if (elements?.depth === at) {
+    if (isArray) for (const part of decodeParts(param, hex)) readPart(part, innerOf(param), at)
+    else if (!element.type.endsWith(']')) {
+      elements.starts.push(found.length)
+      readElement(element, steps, at, { ...reading, elements: undefined })
+    }
+    return
+  }
   if (at === steps.length) {
     readOwn(element, reading)
     return
   }
   const step = steps[at]!
-  const isArray = param !== undefined && !param.indexed && param.type.endsWith(']')
-  const components = param === undefined || param.indexed ? undefined : param.components
   const named = components?.some(component => component.name === step)
   const place = placeOfStep(step)
-
-  const readPart = ({ hex, type }: DecodedArg, param: AbiParam | undefined, next: number) =>
-    readElement({ hex, type, param, decimals: null }, steps, next, reading)
-
   if (isArray && (place !== undefined || named || (components !== undefined && !isOfValue(step)))) {
-    const inner = { ...param, type: param.type.slice(0, param.type.lastIndexOf('[')) }
     const parts = decodeParts(param, hex, place === undefined ? undefined : place + 1)
-    if (place === undefined)
-      for (const part of parts) {
-        const { elements, found } = reading
-        if (elements?.depth === at && !inner.type.endsWith(']')) elements.starts.push(found.length)
-        readPart(part, inner, at)
-      }
-    else if (parts[place]) readPart(parts[place], inner, at + 1)
+    if (place === undefined) for (const part of parts) readPart(part, innerOf(param), at)
+    else if (parts[place]) readPart(parts[place], innerOf(param), at + 1)
     return
   }
   if (!isArray && components !== undefined && (named || place !== undefined)) {
@@ -395,6 +400,9 @@ const readElement = (element: DecodedElement, steps: readonly string[], at: numb
   if (step === 'value') readElement(element, steps, at + 1, reading)
   else if (PROPERTIES.has(step) && at + 1 === steps.length) readProperty(element, step, reading)
 }
+
+/** Whether a step is the same one below a list of tuples as below each of its elements. */
+export const entersElements = (step: string): boolean => placeOfStep(step) === undefined && !isOfValue(step)
 
 const isOfValue = (step: string): boolean => step === 'value' || PROPERTIES.has(step)
 

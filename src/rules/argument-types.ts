@@ -71,8 +71,7 @@ const functionsNamed = (name: string) => {
 /** Finds an argument by name, or by position if none has that name. */
 const argumentTypes = (inputs: readonly AbiParam[], [first = '', ...rest]: readonly string[]): string[] => {
   const named = inputs.filter(({ name }) => name === first)
-  const found =
-    named.length > 0 ? named : ARGUMENT_PLACE.test(first) ? inputs.slice(Number(first), Number(first) + 1) : []
+  const found = named.length > 0 ? named : isListPosition(first) ? inputs.slice(Number(first), Number(first) + 1) : []
   return found.flatMap(param => typesBelow(param, rest))
 }
 
@@ -83,10 +82,10 @@ const typesBelow = (param: AbiParam, [step, ...rest]: readonly string[]): string
   if (step === undefined) return [type]
   if (param.indexed && /[\])]$|^tuple/.test(type)) return []
   const inner = type.endsWith(']') ? { ...param, type: type.slice(0, type.lastIndexOf('[')) } : undefined
-  if (inner && ARGUMENT_PLACE.test(step)) return typesBelow(inner, rest)
+  if (inner && isListPosition(step)) return typesBelow(inner, rest)
   if (inner && components.length > 0) return typesBelow(inner, [step, ...rest])
   const named = components.filter(
-    ({ name }, place) => name === step || (ARGUMENT_PLACE.test(step) && place === Number(step)),
+    ({ name }, place) => name === step || (isListPosition(step) && place === Number(step)),
   )
   if (named.length > 0) return named.flatMap(component => typesBelow(component, rest))
   if (step === 'value') return typesBelow(param, rest)
@@ -95,4 +94,4 @@ const typesBelow = (param: AbiParam, [step, ...rest]: readonly string[]): string
   return ['num', 'scaled', 'hex'].includes(step) ? [type] : []
 }
 
-const ARGUMENT_PLACE = /^\d{1,15}$/
+export const isListPosition = (step: string): boolean => /^\d{1,15}$/.test(step)

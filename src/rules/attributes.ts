@@ -96,6 +96,9 @@ export const leadsToElements = (kind: Kind, names: readonly string[]): boolean =
   return field !== undefined && isListField(field) && (field.list === 'nested') === inner.length > 0
 }
 
+export const leadsToArgument = (kind: Kind, names: readonly string[]): boolean =>
+  nestedPaths(kind).includes(attributeSteps(kind, names)[0]!)
+
 /** Positions in lists are not part of a name. */
 const joinWithoutPlaces = (steps: readonly string[]) =>
   steps.filter((step, i) => i === 0 || !/^\d+$/.test(step)).join('.')

@@ -2,8 +2,8 @@ import { isRecord } from '../lib/arrays.ts'
 import { type Limits, overLimit } from '../limits/index.ts'
 import { parseExact } from '../query/exact.ts'
 import { shortenText } from '../query/json.ts'
-import { argumentTypesOf, type OwnAbis, type TypesAt } from './argument-types.ts'
-import { checkAttribute, checkOutermost, leadsToElements } from './attributes.ts'
+import { argumentTypesOf, isListPosition, type OwnAbis, type TypesAt } from './argument-types.ts'
+import { checkAttribute, checkOutermost, leadsToArgument, leadsToElements } from './attributes.ts'
 import { checkDistinct } from './check-alerts.ts'
 import {
   checkBoolean,
@@ -112,7 +112,7 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   const known = level === 2 ? SECOND_LEVEL_MEMBERS : CONDITION_MEMBERS
   if (!checkObject(place, { what: 'a condition', known, elsewhere: ELSEWHERE })) return
   const name = checkFilled(place.member('name'))
-  const { limits, isKept, typesAt } = around
+  const { limits, isKept } = around
   checkByteLength(place.member('name'), 'ruleValue', limits)
   const operator = operatorAt(place.member('operator'), level)
   const isList = isRecord(place.member('value').value)
@@ -133,6 +133,12 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   const way: ConditionContext = inside
     ? { ...around, steps: [...steps, name], scaled, sameElement }
     : { ...around, target: undefined, steps: [], scaled, sameElement }
+  if (inside && around.sameElement && isListPosition(name)) {
+    // Types are known of places in the list, which are not meant.
+    way.typesAt = undefined
+    if (target !== undefined && target !== 'State' && !leadsToArgument(kindOfTarget(target), steps))
+      place.member('name').fault('sameElement looks at each element: leave its position out.')
+  }
   const inner = place.member('operatorParameters')
   const inspects = operator === 'Inspect' || (operator === undefined && Array.isArray(inner.value))
   if (inspects && level !== 3) {
@@ -150,10 +156,10 @@ const checkCondition = (place: InputPlace, level: 1 | 2 | 3, around: ConditionCo
   const complaint = checkAttribute(way.target, way.steps)
   if (complaint !== undefined) place.member('name').fault(complaint)
   // Scaled values were checked above.
-  else if (operator !== undefined && !isKept && typesAt && !scaled)
+  else if (operator !== undefined && !isKept && way.typesAt && !scaled)
     possibleAt(
       place.member('value'),
-      unsatisfiableTest(way.target, way.steps, operator, typesAt),
+      unsatisfiableTest(way.target, way.steps, operator, way.typesAt),
       WITHOUT_EFFECT[logic.at(-1) ?? 'none'],
     )
 }

@@ -1,6 +1,6 @@
 import type { Kind } from '../mapping/index.ts'
 import type { CompareNode, ElementCondition, ElementNode, Node } from '../query/ast.ts'
-import { operandOf } from '../query/compare.ts'
+import { entersElements, operandOf } from '../query/compare.ts'
 import { andNode, notNode, orNode } from '../query/simplify.ts'
 import { createValueList, type ValueList } from '../query/value-list.ts'
 import { attributeSteps } from './attributes.ts'
@@ -72,10 +72,15 @@ const flattenCondition = (
   ]
 }
 
-/** The conditions on any elements come first, as the matcher finds rules by them. */
+/** Conditions that follow for any elements come first, as the matcher finds rules by them. */
 const onSameElement = (steps: readonly string[], inner: readonly ConditionNode[]): ConditionNode[] => {
   const all = inner as readonly ElementCondition[]
-  return [...inner.filter(node => !hasNegation(node)), Object.freeze({ op: 'element', steps, all })]
+  const follows = (node: ConditionNode): boolean =>
+    node.op === 'compare'
+      ? entersElements(node.steps[steps.length] ?? '')
+      : 'of' in node && [node.of].flat().every(follows)
+  const before = inner.filter(node => !hasNegation(node) && follows(node))
+  return [...before, Object.freeze({ op: 'element', steps, all })]
 }
 
 const hasNegation = (node: ConditionNode): boolean => node.op === 'not' || ('of' in node && node.of.some(hasNegation))

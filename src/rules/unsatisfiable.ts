@@ -5,7 +5,7 @@ import type { CompareNode, CompareOperand } from '../query/ast.ts'
 import { operandOf } from '../query/compare.ts'
 import { parseExact } from '../query/exact.ts'
 import { shortenText } from '../query/json.ts'
-import { argumentTypesOf, type OwnAbis, type TypesAt } from './argument-types.ts'
+import { argumentTypesOf, isListPosition, type OwnAbis, type TypesAt } from './argument-types.ts'
 import { attributeSteps } from './attributes.ts'
 import { quotedList } from './input.ts'
 import { OPERATOR_MEANINGS } from './lower.ts'
@@ -131,9 +131,12 @@ const comparisonsIn = (
 ): { names: string[]; operator: Exclude<RuleOperator, 'Inspect'>; value: RuleCondition['value'] }[] =>
   conditions.flatMap(condition => {
     if (isLogic(condition)) return comparisonsIn(condition.operatorParameters, around)
-    const { name, operator, value, operatorParameters } = condition
+    const { name, operator, value, sameElement, operatorParameters } = condition
     const names = [...around, name]
-    return operator === 'Inspect' ? comparisonsIn(operatorParameters ?? [], names) : [{ names, operator, value }]
+    if (operator !== 'Inspect') return [{ names, operator, value }]
+    const inner = comparisonsIn(operatorParameters ?? [], names)
+    // Types are known of places in the list, which are not meant.
+    return sameElement ? inner.filter(it => !isListPosition(it.names[names.length]!)) : inner
   })
 
 const whyNever = (at: AttributeField, compare: CompareNode): Unsatisfiable | undefined => {

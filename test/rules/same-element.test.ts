@@ -7,11 +7,13 @@ import { createLogDecoder } from '../../src/decode/logs.ts'
 import { parseSignature, topicOf } from '../../src/decode/signature.ts'
 import { asBigint } from '../../src/documents/show.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import { lowerConditions, toQuery } from '../../src/rules/lower.ts'
 import { createMatcher } from '../../src/rules/matcher.ts'
 import type { RuleCondition, StoredRule } from '../../src/rules/rule.ts'
+import { checkRule } from '../../src/rules/schema.ts'
 import { makeChain } from '../support/pack.ts'
-import { conditionAt } from '../support/rules.ts'
+import { conditionAt, ruleBody } from '../support/rules.ts'
 import { callsOf, candidatesOf, createShows, createTestStore } from '../support/store.ts'
 
 // `sameElement`, asked of orders that the test has made itself.
@@ -149,17 +151,16 @@ const storedRule = (targetMap: RuleCondition[]): StoredRule => ({
   ...{ createdAt: 0, updatedAt: 0 },
 })
 
-const decodeLog = createLogDecoder({
-  find: (topic, indexed) => candidatesOf(topic, indexed, [FILLED]),
-  compile: createEventDecoder,
-})
-
 /** Places of the events, among all, that the rule matches. */
-const matchedPlaces = (targetMap: RuleCondition[]): number[] => {
+const matchedPlaces = (targetMap: RuleCondition[], chain = blocks, events = [FILLED]): number[] => {
+  const decodeLog = createLogDecoder({
+    find: (topic, indexed) => candidatesOf(topic, indexed, events),
+    compile: createEventDecoder,
+  })
   const matcher = createMatcher()
   matcher.set(storedRule(targetMap))
   let before = 0
-  return blocks.flatMap(raw => {
+  return chain.flatMap(raw => {
     const logs = raw.receipts.flatMap(receipt => receipt.logs.map(decodeLog))
     const methods = raw.block.transactions.map(() => null)
     const decoded = { raw, logs, methods, calls: callsOf(raw), ...createShows()(raw), decimals: () => undefined }
@@ -198,6 +199,68 @@ describe('several conditions on the same element of a list', () => {
       { numRuns: CASES, seed: SEED },
     )
     assert.ok(telling > CASES / 10, `only ${telling} of ${CASES} differ from conditions on any elements`)
+  })
+
+  it('reach what has no name, forms of elements, lists in lists and a plain tuple', () => {
+    const types =
+      'Both((address,uint256)[] pairs, (address who, uint256 amount) lone, uint256[] amounts, (address,uint256)[][] nested)'
+    const both = parseSignature(types)
+    const pair = (maker: number, amount: number) => [MAKERS[maker]!, BigInt(amount)] as const
+    const pairs = [pair(0, 5), pair(1, 9)]
+    const values = [pairs, { who: MAKERS[2]!, amount: 7n }, [3n, 8n], [[pairs[0]!], [pairs[1]!]]] as const
+    const chain = makeChain({ from: 1, blocks: 1, txs: 1, logs: 1, salt: 'unnamed', chainId: 1 })
+    const [log] = chain[0]!.receipts[0]!.logs
+    const data = encodeAbiParameters(parseAbiParameters(types.slice(5, -1)), values)
+    Object.assign(log!, { topics: [topicOf(both)], data })
+    const one = createTestStore(chain, { run: 1, events: [both] })
+    const condition = (name: string, operator: 'Equals' | 'Greater' | 'Less', value: string): RuleCondition => ({
+      ...{ name, operator, value },
+    })
+    const found = (name: string, ...operatorParameters: RuleCondition[]) => {
+      const targetMap = [inArgs({ name, operator: 'Inspect', sameElement: true, operatorParameters })]
+      const query = toQuery('event', lowerConditions({ targetType: 'Event', targetMap, alerts: [] }))
+      const { length } = one.evaluate('event', query).positions
+      assert.equal(matchedPlaces(targetMap, chain, [both]).length, length)
+      return length
+    }
+    const maker = (place: number, at = '0') => condition(at, 'Equals', MAKERS[place]!)
+    const above = (bound: number, at = '1') => condition(at, 'Greater', String(bound))
+    // Unnamed components of each element.
+    for (const list of ['pairs', 'nested'])
+      assert.deepEqual(
+        [found(list, maker(1), above(8)), found(list, maker(0), above(8)), found(list, maker(0), above(4))],
+        [1, 0, 1],
+      )
+    // Forms of the element, not of the list.
+    assert.deepEqual(
+      [found('pairs', condition('type', 'Equals', '(address,uint256)')), found('amounts', above(7, 'num'))],
+      [1, 1],
+    )
+    const between = (low: number, high: number) => [above(low, 'num'), condition('num', 'Less', String(high))] as const
+    assert.deepEqual([found('amounts', ...between(2, 4)), found('amounts', ...between(4, 7))], [1, 0])
+    // A plain tuple, by names and positions.
+    assert.deepEqual(
+      [found('lone', maker(2, 'who'), above(6, 'amount')), found('lone', maker(2), above(6)), found('lone', maker(1))],
+      [1, 1, 0],
+    )
+    one.close()
+  })
+
+  it('have no position in a list of objects', () => {
+    const operatorParameters = [{ name: '0', operator: 'Inspect', operatorParameters: [] }]
+    const targetMap = [{ name: 'withdrawals', operator: 'Inspect', sameElement: true, operatorParameters }]
+    const { faults } = checkRule(ruleBody({ config: { targetType: 'Block', targetMap, alerts: [] } }), {
+      limits: DEFAULT_LIMITS,
+    })
+    assert.deepEqual(
+      faults.filter(({ path }) => path.endsWith('name')),
+      [
+        {
+          path: 'config.targetMap[0].operatorParameters[0].name',
+          message: 'sameElement looks at each element: leave its position out.',
+        },
+      ],
+    )
   })
 
   it('reach withdrawals of a block', () => {
