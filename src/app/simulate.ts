@@ -78,7 +78,10 @@ const addUp = (
 
 const addUpAlerts = (each: readonly SimulationOfNetwork[]) => {
   const sum = (numbers: readonly (number | null | undefined)[]) =>
-    numbers.reduce<number | null>((all, one) => (all === null ? null : (one ?? null) && all + one!), 0)
+    numbers.reduce<number | null>(
+      (all, one) => (all === null || one === undefined || one === null ? null : all + one),
+      0,
+    )
   const episodes = each
     .flatMap(({ network, windows }) => (windows?.episodes ?? []).map(episode => ({ network, ...episode })))
     .sort((a, b) => (a.opened.time < b.opened.time ? 1 : -1))
@@ -121,8 +124,13 @@ const simulateIn = async (
   const holes = gapsIn(ranges, from, to)
   const whole = { fromBlock: from, toBlock: to, complete: holes.length === 0, holes }
   const none = { total: 0, ...whole, hits: [] }
-  if (ranges.length === 0) return buckets === undefined ? none : { ...none, series: null }
-
+  const tested = async (total: number) =>
+    limits &&
+    backTest({
+      ...{ rule, lists, network, from, to, ranges, total, ask, limits, episodes },
+      deadlineMs: pool.deadlineMs,
+    })
+  const nothing = async () => ({ ...none, ...(buckets !== undefined && { series: null }), ...(await tested(0)) })
   const ask = async (request: Parameters<Pool['request']>[0]['request']): Promise<string> => {
     const { status, body } = await pool.request({ network, request, ...asking })
     const text = Buffer.from(body as Uint8Array).toString()
@@ -136,18 +144,13 @@ const simulateIn = async (
     return hit && Number(hit._source.timestamp) * 1_000
   }
 
-  const tested = async (total: number) =>
-    limits &&
-    backTest({
-      ...{ rule, lists, network, from, to, ranges, total, ask, limits, episodes },
-      deadlineMs: pool.deadlineMs,
-    })
+  if (ranges.length === 0) return nothing()
   if (buckets === undefined) {
     const hits = hitsIn(await ask(request))
     return { total: hits.total, ...whole, hits: hits.hits, ...(await tested(hits.total)) }
   }
   const [first, last] = [await timeOf('asc'), await timeOf('desc')]
-  if (first === undefined || last === undefined) return { ...none, series: null }
+  if (first === undefined || last === undefined) return nothing()
   const parts = partsBetween(first, last, buckets)
   const text = await ask(withSeries(request, parts))
   const hits = hitsIn(text)

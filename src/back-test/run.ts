@@ -106,7 +106,7 @@ const alertsOf = async (
   { rule: { config }, lists, network, from, to, total }: BackTest,
   { blocks, messages }: { blocks: BlockHistory; messages: Messages },
 ): Promise<BackTested> => {
-  if (messages.areAlone) return { alerts: total, messages: messages.counts(total * messages.perAlert) }
+  if (messages.areAlone || total === 0) return { alerts: total, messages: messages.counts(total * messages.perAlert) }
   if (total > MAX_COUNTED) return untold(messages, `there are more than ${MAX_COUNTED} matches: ask for fewer blocks.`)
   const isAlert = createQuietFilter(config)
   let alerts = 0

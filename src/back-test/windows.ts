@@ -32,8 +32,14 @@ export const runWindows = async (run: WindowRun, events: WindowEvents) => {
   const { config, lists, limits, from, to, ranges, blocks, check } = run
   const spec = windowSpecOf(config)
   let here: MatchedBlock | undefined
-  const lastOf = (key: string): StoredMatch | undefined =>
-    here?.lasts[here.entries.findIndex(entry => entry.key === key)]
+  /** Of the entries of `here`, by their keys: made once one is asked for, of many that open in one block. */
+  let places: ReadonlyMap<string, number> | undefined
+  const lastOf = (key: string): StoredMatch | undefined => {
+    if (!here) return undefined
+    places ??= new Map(here.entries.map((entry, i) => [entry.key, i]))
+    const place = places.get(key)
+    return place === undefined ? undefined : here.lasts[place]
+  }
   const replay = createWindowReplay({
     ...{ spec, limits, start: from },
     opened: episode => events.opened(episode, lastOf(episode.key)),
@@ -50,6 +56,7 @@ export const runWindows = async (run: WindowRun, events: WindowEvents) => {
     else {
       clock = Math.max(clock, time)
       here = found
+      places = undefined
       replay.step({ number, time: clock }, found?.entries ?? [], !isBroken)
       isBroken = false
     }

@@ -4,6 +4,7 @@ import { createRandom } from '../../scripts/demo/random.ts'
 import { openAccounts } from '../../src/accounts/index.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import { simulate } from '../../src/app/simulate.ts'
+import { runWindows } from '../../src/back-test/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
@@ -12,6 +13,7 @@ import { NO_LISTS } from '../../src/rules/lower.ts'
 import type { NotifyConfig, RuleInput } from '../../src/rules/rule.ts'
 import type { RuleSimulation, SimulatedRange } from '../../src/rules/search.ts'
 import { openRules } from '../../src/rules/store.ts'
+import type { StoredMatch } from '../../src/rules/windows/stored.ts'
 import { createPool, type Pool } from '../../src/search/pool.ts'
 import type { WindowSpec } from '../../src/windows/spec.ts'
 import { dataFolder } from '../support/delivery.ts'
@@ -242,4 +244,74 @@ test('what takes too long, or has no room, is told and not guessed', async t => 
   assert.match(late.warnings![0]!, /takes longer than query-deadline/)
   const few = await simulateOn(pool, ruleWith(SPECS.sum), {}, { ...DEFAULT_LIMITS, ruleKeys: 1 })
   assert.match(few.warnings![0]!, /at most 1 keys/)
+})
+
+test('what opens and ends in one block takes time in proportion to its keys', async () => {
+  const count = 50_000
+  const { config } = ruleWith({
+    ...{ by: ['from'], within: { blocks: 2 } },
+    conditions: [{ aggregate: 'Count', operator: 'Greater or Equal', value: '2' }],
+  })
+  const matches = Array.from({ length: 2 * count }, (_, i): StoredMatch => {
+    const from = `0x${(i % count).toString(16).padStart(40, '0')}`
+    return { _id: `tx_${i}`, _source: { blockNumber: { num: i < count ? 1 : 2 }, from } } as unknown as StoredMatch
+  })
+  const blocks = {
+    timeOf: async (number: number) => number * 12,
+    lastUntil: async () => undefined,
+    async *matches() {
+      yield* matches
+    },
+  }
+  const found = { opened: [] as (string | undefined)[], ended: 0 }
+  const begin = performance.now()
+  await runWindows(
+    {
+      ...{ config, lists: NO_LISTS, limits: { keys: 100_000, rows: 1_000_000 }, from: 0, to: 3, blocks },
+      ...{ ranges: [{ from: 0, to: 3 }], check() {} },
+    },
+    { opened: (_, last) => void found.opened.push(last?._id), ended: () => void found.ended++ },
+  )
+  const seconds = (performance.now() - begin) / 1_000
+  assert.deepEqual(found, { opened: matches.slice(count).map(({ _id }) => _id), ended: count })
+  // With a search for each key it took half a minute.
+  assert.ok(seconds < 15, `${seconds} s`)
+})
+
+test('a network without matches, or without blocks, adds nothing to a back-test of several', async t => {
+  const names = ['evm/a/net', 'evm/b/net', 'evm/c/net', 'evm/d/net']
+  const stores = new Map<string, string>()
+  const chains = [chainOf(6), makeChain({ blocks: 20, txs: 0, logs: 0 }), chainOf(7)]
+  for (const [i, chain] of chains.entries()) stores.set(names[i]!, createTestStore(chain).path)
+  const pool = createPool({ stores: () => stores, threads: 1, deadlineMs: 60_000, limits: DEFAULT_LIMITS })
+  t.after(() => pool.close())
+  const found = async (rule: RuleInput, among: readonly string[], range: SimulatedRange = {}) =>
+    simulate(
+      { pool, networks: () => among, lists: NO_LISTS, limits: DEFAULT_LIMITS },
+      { ...rule, technology: 'evm', blockchain: '*', network: '*' },
+      range,
+      { account: 1, signal: new AbortController().signal },
+    )
+  const group: NotifyConfig = { group: { wait: { seconds: 60 } } }
+  for (const rule of [ruleWith(undefined), ruleWith(undefined, { notify: group }), ruleWith(SPECS.sum)]) {
+    const alone = [await found(rule, [names[0]!]), await found(rule, [names[2]!])]
+    const sum = (of: (one: RuleSimulation) => number | null) => alone.reduce((all, one) => all + of(one)!, 0)
+    assert.ok(alone.every(({ alerts }) => alerts! > 0))
+    for (const range of [{}, { buckets: 4 }]) {
+      const all = await found(rule, names, range)
+      assert.equal(
+        all.alerts,
+        sum(({ alerts }) => alerts!),
+      )
+      assert.deepEqual(
+        all.messages!.map(({ messages }) => messages),
+        [sum(({ messages }) => messages![0]!.messages)],
+      )
+      assert.equal(all.windows?.open, rule.config.when && sum(({ windows }) => windows!.open))
+      assert.deepEqual(
+        all.networks!.map(({ alerts }) => alerts),
+        [alone[0]!.alerts, 0, alone[1]!.alerts, 0],
+      )
+    }
+  }
 })

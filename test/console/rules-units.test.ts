@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Json, JsonObject } from '../../src/console/api/json.ts'
+import { type Json, type JsonObject, ownEntry } from '../../src/console/api/json.ts'
 import {
   hasLogic,
   listNamed,
@@ -11,6 +11,7 @@ import {
 } from '../../src/console/pages/rules/condition-rows.ts'
 import { readConditions } from '../../src/console/pages/rules/from-query.ts'
 import { mergedOf, payloadOf, ruleDifferences, toggleWay, waysOf } from '../../src/console/pages/rules/model.ts'
+import { measureWords } from '../../src/console/pages/rules/window-words.ts'
 import { lowerConditions } from '../../src/rules/lower.ts'
 
 const said = (query: unknown) => readConditions(typeof query === 'string' ? query : JSON.stringify(query))
@@ -168,4 +169,12 @@ test('alternatives and exceptions are one line, which the form leaves as it is',
     [false, true, true],
   )
   assert.deepEqual(toTargetMap(lines), targetMap)
+})
+
+test('names that all objects inherit are words like others', () => {
+  for (const name of ['constructor', 'toString', '__proto__']) {
+    assert.equal(ownEntry({ Sum: 'sum' }, name), undefined)
+    assert.equal(measureWords(name, 'value'), `${name} value`)
+    assert.match(said(`{"${name}":{"a":"b"}}`).left.join(), new RegExp(`^“${name}” has no counterpart`))
+  }
 })

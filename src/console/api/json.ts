@@ -22,6 +22,10 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 export const member = (value: Json | undefined, name: string): Json | undefined =>
   isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
+/** What a table has under a name that people or servers choose: `constructor` is in none. */
+export const ownEntry = <T>(table: Readonly<Partial<Record<string, T>>>, name: string): T | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined
+
 /** Value at a path such as `blockNumber.num`, which is itself a name in arguments of some networks. */
 export const valueAt = (value: Json | undefined, path: string): Json | undefined =>
   member(value, path) ?? path.split('.').reduce<Json | undefined>(member, value)

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAsk, useGet } from '../../api/ask.ts'
-import { type Json, type JsonObject, listAt, textAt } from '../../api/json.ts'
+import { type Json, type JsonObject, listAt, ownEntry, textAt } from '../../api/json.ts'
 import type { WatchLists } from '../../api/wire.ts'
 import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'
 import { IconButton } from '../../parts/menu.tsx'
@@ -186,8 +186,7 @@ const soughtName = (text: string) => (isWholeAddress(text) ? '' : text.trim())
 const operatorOptions = (current: string, type: string | undefined) => {
   const fitting = attributeOperators(type, Object.keys(OPERATOR_PHRASES))
   const all = fitting.includes(current) ? fitting : [current, ...fitting]
-  const phrases: Record<string, string> = OPERATOR_PHRASES
-  return all.map(value => ({ value, label: phrases[value] ?? (value || 'choose one') }))
+  return all.map(value => ({ value, label: ownEntry(OPERATOR_PHRASES, value) ?? (value || 'choose one') }))
 }
 
 interface LinesProps {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, member, parseJson } from '../../api/json.ts'
+import { isJsonObject, type Json, type JsonObject, member, ownEntry, parseJson } from '../../api/json.ts'
 
 /** Conditions that a rule can have, and sentences about the rest. */
 export interface RuleConditions {
@@ -32,12 +32,12 @@ const clause = (query: Json, taken: RuleConditions) => {
   for (const [name, body] of Object.entries(query)) {
     const read = READERS.get(name)
     if (read && isJsonObject(body)) read(body, taken)
-    else leave(PLAIN_NAMES[name] ?? `“${name}”`, taken)
+    else leave(ownEntry(PLAIN_NAMES, name) ?? `“${name}”`, taken)
   }
 }
 
 /** What clauses are for people. */
-const PLAIN_NAMES: Record<string, string | undefined> = {
+const PLAIN_NAMES: Record<string, string> = {
   must_not: 'What the search excludes (NOT)',
   should: 'A choice between conditions (OR)',
   exists: 'That a field has a value',
@@ -58,7 +58,7 @@ const bool: ClauseReader = (body, taken) => {
     const isOnlyOne = name === 'should' && clauses.length === 1 && body.must === undefined && body.filter === undefined
     if (name === 'must' || name === 'filter' || isOnlyOne) for (const it of clauses) clause(it, taken)
     else if (name !== 'boost' && name !== 'minimum_should_match' && name !== '_name')
-      leave(PLAIN_NAMES[name] ?? `“${name}”`, taken)
+      leave(ownEntry(PLAIN_NAMES, name) ?? `“${name}”`, taken)
   }
 }
 

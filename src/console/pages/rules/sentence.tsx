@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks'
-import { type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
+import { type Json, type JsonObject, listAt, ownEntry, textAt, valueAt } from '../../api/json.ts'
 import { coinOf, countText } from '../../parts/format.ts'
 import { useKnown } from '../../parts/names.ts'
 import { Hash, NetworkContext, Text } from '../../parts/text.tsx'
@@ -173,8 +173,7 @@ const operandsOf = ({ rest, rest: { value } }: RuleLine): string[] =>
 
 const phraseOf = ({ rest: { operator } }: RuleLine): string => operatorPhrase(String(operator))
 
-const operatorPhrase = (operator: string): string =>
-  OPERATOR_PHRASES[operator as keyof typeof OPERATOR_PHRASES] ?? operator
+const operatorPhrase = (operator: string): string => ownEntry(OPERATOR_PHRASES, operator) ?? operator
 
 /** Roles have words of their own where the operator fits. */
 const sayableRole = (row: RuleLine): ConditionRole | undefined => {

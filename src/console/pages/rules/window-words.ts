@@ -1,5 +1,5 @@
 import type { RuleConfig } from '../../../rules/rule.ts'
-import { type Json, listAt, textAt, valueAt } from '../../api/json.ts'
+import { type Json, listAt, ownEntry, textAt, valueAt } from '../../api/json.ts'
 import type { Alert } from '../../api/wire.ts'
 import { countText } from '../../parts/format.ts'
 import { plainName } from './condition-rows.ts'
@@ -28,7 +28,7 @@ export const fieldWords = (name: string): string => plainName(unitless(name).spl
 
 /** `sum of value`, or `number of matches`. */
 export const measureWords = (aggregate: string, name: string): string => {
-  const [choice, before] = AGGREGATE_WORDS[aggregate as WindowAggregate] ?? [aggregate, aggregate]
+  const [choice, before] = ownEntry(AGGREGATE_WORDS, aggregate) ?? [aggregate, aggregate]
   return aggregate === 'Count' ? choice : `${before} ${fieldWords(name)}`
 }
 
