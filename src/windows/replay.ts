@@ -27,41 +27,30 @@ export interface WindowReplayOptions {
   ended(episode: Episode): void
 }
 
-/** Spans before a block from which on the blocks decide on it. */
-export const spansBefore = (spec: WindowSpec): WindowSpan[] => [reachOf(spec), ...(spec.hold ? [spec.hold] : [])]
+/**
+ * Spans before a block from which on the blocks decide on it. What ends by conditions of its own may have
+ * opened any time before: in the last window, that is seen.
+ */
+export const spansBefore = (spec: WindowSpec): WindowSpan[] => [
+  reachOf(spec),
+  ...(spec.hold ? [spec.hold] : []),
+  ...(spec.resolve ? [spec.within] : []),
+]
 
 /**
- * Follows the windows of a rule over stored blocks and tells the episodes. Blocks before `start` only
- * fill the windows: what holds then opens with the first block from there on.
+ * Follows the windows of a rule over stored blocks and tells the episodes. Of those that began before `start`,
+ * what is open at the first block from there on opens there.
  */
 export const createWindowReplay = ({ spec, limits, start, ...told }: WindowReplayOptions) => {
   const window = createRuleWindow(spec, limits)
   const nameOfFirst = spec.conditions.find(({ aggregate }) => aggregate === 'First')?.name
   const open = new Map<string, Episode>()
   const holding = new Map<string, WindowBlock>()
+  /** Keys whose episodes began before `start`. */
   const early = new Set<string>()
   const undecided: { from: number; to: number }[] = []
-  let since: WindowBlock | undefined
   let refused = 0
-  let isWarm = false
-  let last = -1
-
-  const setSince = (block: WindowBlock) => {
-    since = block
-    holding.clear()
-    window.setSince(block)
-  }
-
-  /** What held before has held for long enough. */
-  const warm = () => {
-    isWarm = true
-    window.setOpen([])
-    window.setSince(since!)
-    if (!spec.hold) return
-    for (const key of early) holding.delete(key)
-    const ever = Number.NEGATIVE_INFINITY
-    window.setHolding([...[...early].map(key => [key, { number: ever, time: ever }] as const), ...holding])
-  }
+  let last: WindowBlock | undefined
 
   const begin = (key: string, now: WindowBlock, first?: FirstValue): Episode => {
     const { conditions, matches } = window.show(key)
@@ -75,7 +64,7 @@ export const createWindowReplay = ({ spec, limits, start, ...told }: WindowRepla
       if (isFurther(now, peak[i]!, spec.conditions[i]!.operator)) peak[i] = now
   }
 
-  const noteUndecided = (number: number, previous: number) => {
+  const noteUndecided = (number: number, previous: number | undefined) => {
     const before = undecided.at(-1)
     if (before && before.to === previous) before.to = number
     else undecided.push({ from: number, to: number })
@@ -90,31 +79,38 @@ export const createWindowReplay = ({ spec, limits, start, ...told }: WindowRepla
     undecided: undecided as readonly { from: number; to: number }[],
     /** Whether blocks without a match change nothing, up to `start`. */
     get isIdle() {
-      if (since === undefined || holding.size > 0) return false
-      return (!isWarm && !spec.hold) || (window.size.rows === 0 && undecided.at(-1)?.to !== last)
+      if (last === undefined || holding.size > 0) return false
+      if (last.number < start && !spec.hold && !spec.resolve) return true
+      return window.size.rows === 0 && window.isComplete(last)
     },
 
     /** Blocks come in their order. `follows`: whether none is missing before it. */
     step(block: WindowBlock, entries: readonly WindowEntry[], follows: boolean) {
-      if (since === undefined || !follows) setSince(block)
-      if (!isWarm && block.number >= start) warm()
+      if (last === undefined || !follows) {
+        holding.clear()
+        window.setSince(block)
+      }
       const step = window.step(block, entries)
       refused += step.refused
       for (const key of step.began) holding.set(key, block)
       for (const keys of [step.broke, step.opened]) for (const key of keys) holding.delete(key)
-      const previous = last
-      last = block.number
-      if (!isWarm) {
+      const previous = last?.number
+      last = block
+      for (const key of step.ended) early.delete(key)
+      if (block.number < start) {
         for (const key of step.opened) early.add(key)
-        for (const key of step.ended) early.delete(key)
         return
       }
+      const opened = [...early, ...step.opened]
+      early.clear()
       for (const { key, count } of step.taken) {
         const episode = open.get(key)
         if (episode) episode.matches += count
       }
       for (const key of step.ended) {
-        const episode = open.get(key)!
+        const episode = open.get(key)
+        // Ended where the range begins.
+        if (!episode) continue
         open.delete(key)
         episode.ended = block
         told.ended(episode)
@@ -123,7 +119,7 @@ export const createWindowReplay = ({ spec, limits, start, ...told }: WindowRepla
         const episode = open.get(key)
         if (episode) raise(episode)
       }
-      for (const key of step.opened) open.set(key, begin(key, block))
+      for (const key of opened) open.set(key, begin(key, block))
       for (const { key, value } of step.first) begin(key, block, { name: nameOfFirst!, value })
       if (!window.isComplete(block)) noteUndecided(block.number, previous)
     },

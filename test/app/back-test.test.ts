@@ -15,7 +15,8 @@ import type { RuleSimulation, SimulatedRange } from '../../src/rules/search.ts'
 import { openRules } from '../../src/rules/store.ts'
 import type { StoredMatch } from '../../src/rules/windows/stored.ts'
 import { createPool, type Pool } from '../../src/search/pool.ts'
-import type { WindowSpec } from '../../src/windows/spec.ts'
+import type { Episode } from '../../src/windows/replay.ts'
+import type { WindowCondition, WindowOperator, WindowSpec } from '../../src/windows/spec.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { followJob, indexIn, NETWORK, reported } from '../support/indexing.ts'
 import { startNode } from '../support/node.ts'
@@ -246,36 +247,94 @@ test('what takes too long, or has no room, is told and not guessed', async t => 
   assert.match(few.warnings![0]!, /at most 1 keys/)
 })
 
-test('what opens and ends in one block takes time in proportion to its keys', async () => {
-  const count = 50_000
-  const { config } = ruleWith({
-    ...{ by: ['from'], within: { blocks: 2 } },
-    conditions: [{ aggregate: 'Count', operator: 'Greater or Equal', value: '2' }],
-  })
-  const matches = Array.from({ length: 2 * count }, (_, i): StoredMatch => {
-    const from = `0x${(i % count).toString(16).padStart(40, '0')}`
-    return { _id: `tx_${i}`, _source: { blockNumber: { num: i < count ? 1 : 2 }, from } } as unknown as StoredMatch
-  })
+/** A match of the rule above in a block. */
+const matchIn = (block: number, from: string): StoredMatch =>
+  ({ _id: `tx_${block}_${from}`, _source: { blockNumber: { num: block }, from } }) as unknown as StoredMatch
+
+/** The episodes of a rule in matches, with the last match of each opening. */
+const episodesIn = async (when: WindowSpec, matches: readonly StoredMatch[], from: number, to: number) => {
   const blocks = {
     timeOf: async (number: number) => number * 12,
-    lastUntil: async () => undefined,
-    async *matches() {
-      yield* matches
+    lastUntil: async (time: number, below: number) => Math.min(below, Math.floor(time / 12)),
+    async *matches(_: unknown, __: unknown, first: number, end: number) {
+      for (const match of matches) {
+        const { num } = match._source.blockNumber as { num: number }
+        if (num >= first && num <= end) yield match
+      }
     },
   }
-  const found = { opened: [] as (string | undefined)[], ended: 0 }
+  const found: { episode: Episode; last: string | undefined }[] = []
+  const limits = { keys: 100_000, rows: 1_000_000 }
+  const ranges = [{ from: 0, to }]
+  const told = { opened: (episode: Episode, last?: StoredMatch) => void found.push({ episode, last: last?._id }) }
+  const { config } = ruleWith(when)
+  await runWindows({ config, lists: NO_LISTS, limits, from, to, ranges, blocks, check() {} }, { ...told, ended() {} })
+  return found
+}
+
+test('what opens and ends in one block takes time in proportion to its keys', async () => {
+  const count = 50_000
+  const when: WindowSpec = {
+    ...{ by: ['from'], within: { blocks: 2 } },
+    conditions: [{ aggregate: 'Count', operator: 'Greater or Equal', value: '2' }],
+  }
+  const senders = Array.from({ length: count }, (_, i) => `0x${i.toString(16).padStart(40, '0')}`)
+  const matches = [1, 2].flatMap(block => senders.map(sender => matchIn(block, sender)))
   const begin = performance.now()
-  await runWindows(
-    {
-      ...{ config, lists: NO_LISTS, limits: { keys: 100_000, rows: 1_000_000 }, from: 0, to: 3, blocks },
-      ...{ ranges: [{ from: 0, to: 3 }], check() {} },
-    },
-    { opened: (_, last) => void found.opened.push(last?._id), ended: () => void found.ended++ },
-  )
+  const found = await episodesIn(when, matches, 0, 3)
   const seconds = (performance.now() - begin) / 1_000
-  assert.deepEqual(found, { opened: matches.slice(count).map(({ _id }) => _id), ended: count })
+  assert.deepEqual(
+    found.map(({ episode, last }) => [episode.opened.number, episode.ended?.number, last]),
+    matches.slice(count).map(({ _id }) => [2, 3, _id]),
+  )
   // With a search for each key it took half a minute.
   assert.ok(seconds < 15, `${seconds} s`)
+})
+
+const count = (operator: WindowOperator, value: string): WindowCondition => ({ aggregate: 'Count', operator, value })
+const spansIn = async (...of: Parameters<typeof episodesIn>) =>
+  (await episodesIn(...of)).map(
+    ({ episode: { key, opened, ended } }) => `${key} ${opened.number}-${ended?.number ?? ''}`,
+  )
+
+test('a range has the episodes of all blocks that reach into it, from its begin on', async () => {
+  const silence: WindowSpec = { within: { blocks: 10 }, hold: { blocks: 5 }, conditions: [count('Less', '1')] }
+  assert.deepEqual(await spansIn(silence, [], 100, 200), ['[] 100-'])
+  const specs: WindowSpec[] = [
+    silence,
+    { ...silence, within: { seconds: 60 }, hold: { seconds: 30 } },
+    { within: { blocks: 10 }, conditions: [count('Less', '1')] },
+    { by: ['from'], within: { blocks: 6 }, conditions: [count('Greater', '1')] },
+    { by: ['from'], within: { seconds: 100 }, hold: { blocks: 2 }, conditions: [count('Greater', '1')] },
+  ]
+  const random = createRandom(8)
+  for (const spec of specs)
+    for (let run = 0; run < 20; run++) {
+      const busy = random.int(5, 40) / 100
+      const matches = Array.from({ length: 200 }, (_, block) =>
+        random.chance(busy) && block % 70 > 25 ? [matchIn(block, random.pick(SENDERS))] : [],
+      ).flat()
+      const from = random.int(60, 150)
+      const expected = (await episodesIn(spec, matches, 0, 199))
+        .map(({ episode: { key, opened, ended } }) => ({ key, opened: opened.number, ended: ended?.number }))
+        .filter(({ ended }) => ended === undefined || ended > from)
+        .map(({ key, opened, ended }) => `${key} ${Math.max(from, opened)}-${ended ?? ''}`)
+      assert.deepEqual((await spansIn(spec, matches, from, 199)).sort(), expected.sort(), JSON.stringify([spec, from]))
+    }
+})
+
+test('an episode that lies between its two bounds at the begin of a range is open there', async () => {
+  const when: WindowSpec = {
+    ...{ within: { blocks: 10 }, conditions: [count('Greater or Equal', '5')], resolve: [count('Less or Equal', '1')] },
+  }
+  const matches = [90, 90, 90, 91, 92, 96, 96].map(block => matchIn(block, SENDERS[0]!))
+  assert.deepEqual(await spansIn(when, matches, 0, 120), ['[] 92-106'])
+  assert.deepEqual(await spansIn(when, matches, 101, 120), ['[] 101-106'])
+  assert.deepEqual(await spansIn(when, matches, 105, 120), ['[] 105-106'])
+  assert.deepEqual(await spansIn(when, matches, 106, 120), [])
+  // It ended in a block without a match.
+  const again = [...matches, ...[108, 108].map(block => matchIn(block, SENDERS[0]!))]
+  assert.deepEqual(await spansIn(when, again, 110, 120), [])
 })
 
 test('a network without matches, or without blocks, adds nothing to a back-test of several', async t => {
