@@ -3,9 +3,10 @@ import { joinsMessages } from '../delivery/channels/index.ts'
 import { ChainsieveError, retry } from '../lib/errors.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { Limits } from '../limits/index.ts'
+import { MAPPING } from '../mapping/index.ts'
 import type { FindList } from '../rules/lower.ts'
 import { type AlertEvent, createMessageCount, createQuietFilter } from '../rules/notify/messages.ts'
-import { actionsOf, notifiesPending, type RuleInput } from '../rules/rule.ts'
+import { actionsOf, kindOfTarget, notifiesPending, type RuleConfig, type RuleInput } from '../rules/rule.ts'
 import {
   documentBlock,
   MAX_EPISODES,
@@ -57,13 +58,22 @@ export const backTest = async (test: BackTest): Promise<BackTested> => {
   const blocks = createStoredBlocks(request => {
     check()
     return ask(request)
-  })
+  }, groupFieldsOf(config))
   try {
     return config.when ? await windowsOf(test, { blocks, check, messages }) : await alertsOf(test, { blocks, messages })
   } catch (error) {
     if (!(error instanceof ChainsieveError && error.code === PASSED_DEADLINE)) throw error
     return untold(messages, 'that takes longer than query-deadline: ask for fewer blocks.')
   }
+}
+
+/** Fields of a block that `group` looks at: of an alert without a match, the block is the document. */
+const groupFieldsOf = ({ notify, targetType }: RuleConfig): string[] => {
+  const { listedAs } = MAPPING[kindOfTarget(targetType)]
+  return (notify?.group?.by ?? []).map(name => {
+    const [first, second] = name.split('.')
+    return (first === listedAs && second) || first!
+  })
 }
 
 const PASSED_DEADLINE = 'search_timeout_exception'
@@ -127,14 +137,16 @@ const windowsOf = async (
   let shown: Episode[] = []
   let alerts = 0
   let open = 0
-  const tell = (type: AlertEvent['type'], { number: block, time }: WindowBlock, alert: number, last?: StoredMatch) =>
-    messages.add({ type, alert, block, time, network, source: last ? wholeSourceText(last) : '{}' })
+  const opens = ({ opened: { number: block, time } }: Episode, alert: number, last: StoredMatch | undefined) =>
+    messages.add({ type: 'opened', alert, block, time, network, source: wholeSourceText(last ?? blocks.at(block)!) })
+  const ends = ({ number: block, time }: WindowBlock, alert: number) =>
+    messages.add({ type: 'ended', alert, block, time })
   const { ruleKeys: keys, ruleRows: rows } = limits
   const { refused, undecided } = await runWindows(
     { ...{ config, lists, from, to, ranges, blocks, check }, limits: { keys, rows } },
     {
       opened(episode, last) {
-        tell('opened', episode.opened, alerts, last)
+        opens(episode, alerts, last)
         if (!episode.first) {
           places.set(episode, alerts)
           open++
@@ -145,7 +157,7 @@ const windowsOf = async (
       },
       ended(episode) {
         open--
-        tell('ended', episode.ended!, places.get(episode)!)
+        ends(episode.ended!, places.get(episode)!)
         places.delete(episode)
       },
     },

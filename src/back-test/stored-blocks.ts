@@ -6,7 +6,6 @@ import type { FindList } from '../rules/lower.ts'
 import type { RuleConfig } from '../rules/rule.ts'
 import { blocksBetween, searchOf } from '../rules/search.ts'
 import type { StoredMatch } from '../rules/windows/stored.ts'
-import type { WindowBlock } from '../windows/window.ts'
 
 export type AskStore = (request: SearchRequest) => Promise<string>
 
@@ -14,9 +13,9 @@ export type AskStore = (request: SearchRequest) => Promise<string>
 const MATCHES_AT_ONCE = 250
 const TIMES_AT_ONCE = 1_000
 
-/** Matches of a rule in stored blocks, and the times of these, page by page. */
-export const createStoredBlocks = (ask: AskStore) => {
-  const times = createBlockTimes(ask)
+/** Matches of a rule in stored blocks, and the blocks with their times and some more of their fields, page by page. */
+export const createStoredBlocks = (ask: AskStore, fields: readonly string[] = []) => {
+  const times = createBlockTimes(ask, fields)
   return {
     ...times,
     async *matches(config: RuleConfig, lists: FindList, from: number, to: number): AsyncGenerator<StoredMatch> {
@@ -38,22 +37,21 @@ export const createStoredBlocks = (ask: AskStore) => {
 
 export type BlockHistory = ReturnType<typeof createStoredBlocks>
 
-interface BlockTimeHit {
-  _source: { number: { num: number }; timestamp: number }
+interface StoredBlockHit {
+  _source: { number: { num: number }; timestamp: number } & Record<string, unknown>
 }
 
-const createBlockTimes = (ask: AskStore) => {
-  let known = { from: 0, to: -1, times: new Map<number, number>() }
+const createBlockTimes = (ask: AskStore, fields: readonly string[]) => {
+  const includes = [...new Set(['number', 'timestamp', ...fields])]
+  let known = { from: 0, to: -1, blocks: new Map<number, StoredBlockHit>() }
   const blocks = async (query: SearchRequest['parts'][number]['query'], order: 'asc' | 'desc', size: number) => {
     const request: SearchRequest = {
       parts: [{ kind: 'block', query }],
       sort: [{ by: '_doc', fields: {}, order, missing: '_last' }],
       ...{ from: 0, size, trackTotal: false },
-      source: { includes: ['number', 'timestamp'], excludes: [] },
+      source: { includes, excludes: [] },
     }
-    return readAnswerHits<BlockTimeHit>(await ask(request)).hits.map(
-      ({ _source: { number, timestamp } }): WindowBlock => ({ number: number.num, time: Number(timestamp) }),
-    )
+    return readAnswerHits<StoredBlockHit>(await ask(request)).hits
   }
   return {
     /** Epoch seconds; undefined if the block is not stored. Cheapest in their order. */
@@ -61,14 +59,17 @@ const createBlockTimes = (ask: AskStore) => {
       if (number < known.from || number > known.to) {
         const to = number + TIMES_AT_ONCE - 1
         const found = await blocks(blocksBetween('block', number, to), 'asc', TIMES_AT_ONCE)
-        known = { from: number, to, times: new Map(found.map(block => [block.number, block.time])) }
+        known = { from: number, to, blocks: new Map(found.map(block => [block._source.number.num, block])) }
       }
-      return known.times.get(number)
+      const found = known.blocks.get(number)
+      return found && Number(found._source.timestamp)
     },
+    /** The block whose time was asked for last, with these fields. */
+    at: (number: number): StoredBlockHit | undefined => known.blocks.get(number),
     /** The last block below another one that is so early, or earlier. */
     async lastUntil(time: number, below: number): Promise<number | undefined> {
       const early = rangeNode(lookup('block', 'timestamp')!, { lte: time * 1_000 })
-      return (await blocks(andNode([blocksBetween('block', 0, below), early]), 'desc', 1))[0]?.number
+      return (await blocks(andNode([blocksBetween('block', 0, below), early]), 'desc', 1))[0]?._source.number.num
     },
   }
 }

@@ -236,6 +236,24 @@ test('messages are those that quiet, group and resolved leave', async t => {
   assert.deepEqual(await sent(SPECS.sum, { resolved: true, group: { wait: { seconds: 3_600 } } }), [alerts, 1])
 })
 
+test('the end of an alert is in the group of its own document, or of its block if it opened without a match', async t => {
+  const { path } = createTestStore(chainOf(4))
+  const pool = poolOn(t, path)
+  const sent = async (when: WindowSpec, by: string[]) => {
+    const notify: NotifyConfig = { resolved: true, group: { by, wait: { seconds: 3_600 }, size: 100 } }
+    const { windows, messages } = await simulateOn(pool, ruleWith(when, { notify }))
+    return { ...windows!, messages: messages![0]!.messages }
+  }
+  const sums = await sent(SPECS.sum!, ['from'])
+  assert.ok(sums.episodes.filter(({ ended }) => ended).length > 3)
+  assert.equal(sums.messages, new Set(sums.episodes.map(({ key }) => key.from)).size)
+  // Silence opens in a block without a match of its sender: another block each time, but for those that open at once.
+  const silence = await sent(SPECS.silence!, ['hash'])
+  const without = silence.episodes.map(({ opened }) => opened.block)
+  assert.ok(new Set(without).size > 3)
+  assert.equal(silence.messages, new Set(without).size)
+})
+
 test('what takes too long, or has no room, is told and not guessed', async t => {
   const { path } = createTestStore(chainOf(5))
   const pool = poolOn(t, path)
@@ -255,6 +273,7 @@ const matchIn = (block: number, from: string): StoredMatch =>
 const episodesIn = async (when: WindowSpec, matches: readonly StoredMatch[], from: number, to: number) => {
   const blocks = {
     timeOf: async (number: number) => number * 12,
+    at: () => undefined,
     lastUntil: async (time: number, below: number) => Math.min(below, Math.floor(time / 12)),
     async *matches(_: unknown, __: unknown, first: number, end: number) {
       for (const match of matches) {

@@ -2,16 +2,11 @@ import type { RuleConfig } from '../rule.ts'
 import { type Grouping, groupingOf } from './group.ts'
 import { quietOf } from './quiet.ts'
 
-/** What happens to an alert; `source` is the JSON text of its document. */
-export interface AlertEvent {
-  type: 'opened' | 'ended'
-  alert: number
-  block: number
-  /** Epoch seconds of the block. */
-  time: number
-  network: string
-  source: string
-}
+/** What happens to an alert; `source` is the JSON text of its document, which it has until its end. */
+export type AlertEvent = { alert: number; block: number /** Epoch seconds of the block. */; time: number } & (
+  | { type: 'opened'; network: string; source: string }
+  | { type: 'ended' }
+)
 
 /** How a receiver gets messages. */
 export interface ReceiverOfMessages {
@@ -29,13 +24,23 @@ export const createMessageCount = (
   const { notify, targetType } = config
   /** Of messages before those of confirmed alerts, and of the others. */
   const streams = { early: createJoinedMessages(), late: createJoinedMessages() }
-  const alike = (event: AlertEvent): Grouping | undefined =>
-    (groups ? groupingOf(notify?.group, { ...event, targetType }) : undefined) ??
-    (digestMs > 0 ? { key: '', size: Number.POSITIVE_INFINITY, waitMs: digestMs } : undefined)
+  const digest = digestMs > 0 ? { key: '', size: Number.POSITIVE_INFINITY, waitMs: digestMs } : undefined
+  /** Of alerts whose end is told. */
+  const open = new Map<number, Grouping>()
+  const groupOf = (event: AlertEvent): Grouping | undefined => {
+    if (event.type === 'ended') {
+      const known = open.get(event.alert)
+      open.delete(event.alert)
+      return known
+    }
+    const grouping = (groups ? groupingOf(notify?.group, { ...event, targetType }) : undefined) ?? digest
+    if (notify?.resolved === true && grouping) open.set(event.alert, grouping)
+    return grouping
+  }
   return {
     add(event: AlertEvent) {
       if (event.type === 'ended' && notify?.resolved !== true) return
-      const grouping = alike(event)
+      const grouping = groupOf(event)
       if (pending && event.type === 'opened') streams.early.add(event, grouping)
       streams.late.add(event, grouping)
     },
@@ -71,7 +76,7 @@ const createJoinedMessages = () => {
 /** Which matches, in the order of the chain, are alerts: `quiet` keeps others back. */
 export const createQuietFilter = (config: RuleConfig) => {
   const last = new Map<string, { block: number; time: number }>()
-  return ({ block, time, source }: Pick<AlertEvent, 'block' | 'time' | 'source'>): boolean => {
+  return ({ block, time, source }: { block: number; time: number; source: string }): boolean => {
     const quiet = quietOf(config, source)
     if (!quiet) return true
     const before = last.get(quiet.key)
