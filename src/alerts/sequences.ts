@@ -13,6 +13,9 @@ export interface SequenceRule extends Omit<WindowRule, 'spec'> {
   shape: SequenceShape
   /** Fields of the first step that name the values of a key. */
   by: string[]
+  account: number
+  /** Alerts that the rules of the account with steps may make in one block. */
+  most: number
 }
 
 /** Matches of the steps of a rule in a block. */
@@ -26,6 +29,8 @@ export interface StepRows {
 interface RunningSequence extends WindowState {
   sequence: RuleSequence
   refused: number
+  /** Sequences that made no alerts, since their blocks had too many. */
+  untold: number
 }
 
 /**
@@ -70,12 +75,18 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     for (const { block, entries } of tables.rows<StepMatch>(rule))
       if (block.number >= first) sequence.load(block, entries)
     sequence.settle({ number: state.upto, time: state.clock })
-    const made = { ...state, sequence, refused: 0 }
+    const made = { ...state, sequence, refused: 0, untold: 0 }
     running.set(rule, made)
     return made
   }
 
-  const stepRule = (of: SequenceRule, block: WindowRows, rows: StepRows | undefined, chain: unknown) => {
+  /** `counts`: alerts in the block so far, by account. */
+  const stepRule = (
+    of: SequenceRule,
+    block: WindowRows,
+    { rows, counts }: { rows: StepRows | undefined; counts: Map<number, number> },
+    chain: unknown,
+  ) => {
     const state = stateFor(of, block)
     // Filled later: it stays missing.
     if (block.number <= state.upto) return
@@ -87,12 +98,16 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     }
     const { found, taken, refused } = state.sequence.step(now, rows?.matches ?? [])
     if (taken.length > 0) tables.addRows(of.rule, now, taken)
-    for (const { key, steps, last } of found) {
+    const before = counts.get(of.account) ?? 0
+    const told = found.slice(0, Math.max(0, of.most - before))
+    counts.set(of.account, before + told.length)
+    for (const { key, steps, last } of told) {
       const source = last === undefined ? block.own : block.sources[rows!.lasts[last]!]!
       const match = { ...matchInBlock(of, block, source), when: shownSequence(of, now, key, steps) }
       open(match, windowAlertId(match, chain, `${key} ${steps[0]!.block} ${steps[0]!.id}`))
     }
     state.refused += refused
+    state.untold += found.length - told.length
     state.upto = now.number
     state.clock = now.time
     if (now.number % KEPT_BELOW === 0) prune(of, state, now)
@@ -136,9 +151,10 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
       for (const block of all) {
         if (blocks.hash(block.number) !== block.hash.toLowerCase()) continue
         const found = new Map(block.steps?.map(one => [one.rule, one]))
+        const counts = new Map<number, number>()
         for (const rule of rules.values())
           if (block.number >= rule.start && block.matched.get(rule.rule) === rule.revision)
-            stepRule(rule, block, found.get(rule.rule), chain)
+            stepRule(rule, block, { rows: found.get(rule.rule), counts }, chain)
       }
     },
     /** After a reorganisation, of which the windows have taken back the rows of all rules. */
@@ -174,14 +190,16 @@ const shownSequence = (
 
 /** What the owner of the rule should know of its sequences; undefined: nothing. */
 const sequenceNote = (
-  { limits, shape }: SequenceRule,
-  { sequence, refused, since, sinceTime }: RunningSequence,
+  { limits, shape, most }: SequenceRule,
+  { sequence, refused, untold, since, sinceTime }: RunningSequence,
   now: WindowBlock,
 ): string | undefined => {
   if (refused > 0) {
     const { keys, rows } = sequence.size
     return `Its sequences hold ${keys} keys in ${rows} rows, of at most ${limits.keys} and ${limits.rows}: ${refused} first steps were left out.`
   }
+  if (untold > 0)
+    return `Sequences of the account make at most ${most} alerts in one block: ${untold} of this rule made none.`
   const { blocks, seconds } = shape.within
   const isComplete = blocks !== undefined ? since <= now.number - blocks + 1 : sinceTime <= now.time - seconds!
   if (isComplete || since === 0) return undefined

@@ -21,9 +21,10 @@ import { overLimit } from '../limits/index.ts'
 import { loadLists } from '../rules/followed-lists.ts'
 import type { FindList } from '../rules/lower.ts'
 import { readSource } from '../rules/notify/values.ts'
-import { actionsOf, covers, isWide, networkOf, type RuleInput, type StoredRule, TARGET_KINDS } from '../rules/rule.ts'
+import { actionsOf, covers, isWide, kindOfTarget, networkOf, type RuleInput, type StoredRule } from '../rules/rule.ts'
 import { documentBlock } from '../rules/search.ts'
 import type { Rules } from '../rules/store.ts'
+import { asAlerted } from '../rules/windows/steps.ts'
 import { networkIndex } from '../search/index-names.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
@@ -344,11 +345,13 @@ export const alertFor = async (
 ): Promise<{ network: string; alert: StoredAlert }> => {
   const { input } = rule
   if (input.config.targetType === 'State') throw refuse('illegal_argument_exception', NOT_STORED)
-  const kind = TARGET_KINDS[input.config.targetType]
+  const alerted = asAlerted(input)
+  const { targetType } = alerted.config
+  const kind = kindOfTarget(targetType)
   const among = options.networks().filter(network => covers(rule.network, network))
   const hit =
     id === undefined
-      ? ((await simulate({ ...options, limits: undefined }, input, { size: 1 }, { account: NO_ACCOUNT, signal }))
+      ? ((await simulate({ ...options, limits: undefined }, alerted, { size: 1 }, { account: NO_ACCOUNT, signal }))
           .hits[0] as AlertHit | undefined)
       : await documentOf(options.pool, among, { kind, id }, signal)
   if (hit === undefined)
@@ -366,7 +369,7 @@ export const alertFor = async (
     id: alertId({ ...match, ...(isWide(rule.network) && { network }) }, 'test'),
     rule: rule.id,
     revision: rule.matching,
-    targetType: input.config.targetType,
+    targetType,
     confirmations: input.maxConfirmationCount,
     block: number,
     blockHash: hash,

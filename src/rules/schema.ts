@@ -23,7 +23,7 @@ import { checkNotify } from './notify/check.ts'
 import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
 import { checkState } from './state/check.ts'
 import { checkStateWhen } from './state/check-when.ts'
-import { checkWhen } from './windows/check.ts'
+import { checkWhen, type WhenContext } from './windows/check.ts'
 import { checkSteps } from './windows/check-steps.ts'
 
 export type { RuleOptions } from './check-alerts.ts'
@@ -206,22 +206,29 @@ const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Li
   checkConditions(conditions, target, { limits, isKept, abis, hasList })
   checkAlerts(place.member('alerts'), options)
   const hasSteps = isRecord(when.value) && 'steps' in when.value
+  let alerted = target
   checkOptional(when, it => {
     if (target === 'State') {
       checkStateWhen(it, { read, conditions })
       return checkOptional(resolve, ends => checkConditions(ends, target, { limits, isKept: false, abis, hasList }))
     }
-    ;(hasSteps ? checkSteps : checkWhen)(it, {
+    const context: WhenContext = {
       ...{ target, limits },
       checkTargetMap: (at, target) =>
         checkConditions(at, target, {
           isKept: isDeepStrictEqual(before?.config.when, when.value),
           ...{ limits, abis, hasList },
         }),
-    })
+    }
+    if (hasSteps) alerted = checkSteps(it, context)
+    else checkWhen(it, context)
   })
   checkOptional(place.member('notify'), it =>
-    checkNotify(it, { target, hasWindows: when.value !== undefined, hasSteps: hasSteps && target !== 'State' }),
+    checkNotify(it, {
+      target: alerted,
+      hasWindows: when.value !== undefined,
+      hasSteps: hasSteps && target !== 'State',
+    }),
   )
 }
 

@@ -25,15 +25,15 @@ const matchesOf = (text: string, block: number): StepMatch[] =>
     id: `${block} ${one} ${at}`,
   }))
 
-const rowsOf = ({ block }: RawBlock, text: string, revision: number): WindowRows => {
+const rowsOf = ({ block }: RawBlock, text: string, revision: number, rules: readonly number[]): WindowRows => {
   const matches = matchesOf(text, Number(block.number))
   return {
     ...{ number: Number(block.number), time: Number(block.timestamp), hash: block.hash, receivedAt: 5 },
     own: { _id: block.hash, _type: 'block', source: '{}' },
     sources: matches.map(({ id }) => ({ _id: id, _type: 'event', source: '{}' })),
-    matched: new Map(revision === 0 ? [] : [[1, revision]]),
+    matched: new Map(revision === 0 ? [] : rules.map(rule => [rule, revision])),
     rules: [],
-    steps: [{ rule: 1, matches, lasts: matches.map((_, i) => i) }],
+    steps: rules.map(rule => ({ rule, matches, lasts: matches.map((_, i) => i) })),
   }
 }
 
@@ -45,7 +45,7 @@ const setUp = (shape: SequenceShape, more: Partial<SequenceRule> = {}) => {
   let alertStore = open()
   const rule: SequenceRule = {
     ...{ rule: 1, revision: 1, start: 10, shape, by: ['address'], targetType: 'Event', confirmations: 0 },
-    ...{ notifyPending: false, notifyResolved: false, limits: LIMITS, ...more },
+    ...{ notifyPending: false, notifyResolved: false, limits: LIMITS, account: 1, most: 1_000, ...more },
   }
   const tell = (sequences: readonly SequenceRule[] = [rule]) =>
     store.writer.also(() => alertStore.stored({ hits: [], windows: [], sequences }))
@@ -54,9 +54,9 @@ const setUp = (shape: SequenceShape, more: Partial<SequenceRule> = {}) => {
     rule,
     tell,
     /** `revision`: of the rule when the block was matched; 0: it was not matched with the rule. */
-    put(raw: RawBlock, text = '', { fails = false, revision = 1 } = {}) {
+    put(raw: RawBlock, text = '', { fails = false, revision = 1, rules = [1] } = {}) {
       store.writer.apply(store.prepare([raw]), () => {
-        alertStore.stored({ hits: [], blocks: [rowsOf(raw, text, revision)] })
+        alertStore.stored({ hits: [], blocks: [rowsOf(raw, text, revision, rules)] })
         if (fails) throw new Error('the disk is full')
       })
     },
@@ -69,7 +69,7 @@ const setUp = (shape: SequenceShape, more: Partial<SequenceRule> = {}) => {
     notes: () => [...alertStore.notes().values()],
     told: () =>
       outbox.after(0, 1000).map(({ type, alert }) => `${type} ${alert.block} ${Object.values(alert.when!.key)}`),
-    all: () => outbox.alerts(1, { size: 1000 }).map(({ alert }) => alert),
+    all: () => [1, 2, 3].flatMap(rule => outbox.alerts(rule, { size: 1000 }).map(({ alert }) => alert)),
     path: store.path,
     count: (table: string) => store.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
   }
@@ -153,6 +153,22 @@ test('at its limits a rule refuses first steps, and says so', () => {
   put(chain[1]!, '1a 1c')
   assert.deepEqual(told(), ['confirmed 11 a'])
   assert.match(notes()[0]!, /^Its sequences hold 1 keys in 3 rows, of at most 2 and 1000: 1 first steps were left out/)
+})
+
+test('the rules of an account with steps make so many alerts in a block as matches may, and say so', () => {
+  const { put, tell, rule, all, notes } = setUp(PAIR, { most: 2 })
+  tell([rule, { ...rule, rule: 2 }, { ...rule, rule: 3, account: 2 }])
+  const made = (number: number) => {
+    const alerts = all().filter(({ block }) => block === number)
+    return alerts.map(({ rule, when }) => `${rule} ${Object.values(when!.key)}`).sort()
+  }
+  const chain = makeChain({ blocks: 4, from: 10 })
+  for (const [i, text] of ['0a 0b 0c', '1a 1b 1c', '0a', '1a'].entries()) put(chain[i]!, text, { rules: [1, 2, 3] })
+  assert.deepEqual(made(11), ['1 a', '1 b', '3 a', '3 b'])
+  assert.deepEqual(made(13), ['1 a', '2 a', '3 a'])
+  const note = (count: number) =>
+    `Sequences of the account make at most 2 alerts in one block: ${count} of this rule made none.`
+  assert.deepEqual(notes(), [note(1), note(3), note(1)])
 })
 
 test('a changed rule begins anew, a deleted one leaves nothing, and rows below a window go', () => {

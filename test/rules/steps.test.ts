@@ -69,6 +69,22 @@ test('each fault of steps names its place and the remedy', () => {
   }
 })
 
+test('messages are checked with the fields of what alerts show: the last step, or the block if that is missing', () => {
+  const failed = { targetType: 'Transaction', targetMap: [{ name: 'status', operator: 'Equals', value: 'false' }] }
+  const when = (last: object) => ({ steps: [{}, { ...failed, ...last }], within: { blocks: 3 } })
+  const faults = (last: object, by: string) =>
+    checked(EVENT, when(last), { group: { by: [by], wait: { seconds: 5 } } }).faults.map(({ message }) => message)
+  assert.deepEqual(faults({}, 'value.coin'), [])
+  assert.match(faults({}, 'event')[0]!, /has no field "event"/)
+  assert.deepEqual(faults({ missing: true }, 'number'), [])
+  assert.match(faults({ missing: true }, 'event')[0]!, /has no field "event"/)
+  assert.match(faults({ missing: true }, 'value.coin')[0]!, /has no field "value.coin"/)
+  const action = { type: 'Webhook (POST)', parameters: {}, payload: [{ fieldType: 'Field', fieldName: 'address' }] }
+  const config = { ...EVENT, when: when({ missing: true }), alerts: [action] } as unknown as RuleConfig
+  const rule = { name: 'r', maxConfirmationCount: 0, technology: 'a', blockchain: 'b', network: 'c', config }
+  assert.match(findIneffective(rule).join(), /has no "address"/)
+})
+
 test('advice and watch lists know the conditions of all steps', () => {
   const map = (value: unknown) => [{ name: 'blockNumber', operator: 'Equals any', value }]
   const when = {

@@ -268,7 +268,9 @@ const toWhenRules = (all: readonly StoredRule[], own: string, limits: Limits): W
   sequences: all.flatMap(rule => {
     const { when } = rule.input.config
     if (!isSequence(when)) return []
-    return [{ ...toWhenRule(rule, own, limits), shape: sequenceShape(when), by: when.steps[0]!.by ?? [] }]
+    const by = when.steps[0]!.by ?? []
+    const { account } = rule
+    return [{ ...toWhenRule(rule, own, limits), shape: sequenceShape(when), by, account, most: limits.ruleMatches }]
   }),
 })
 
@@ -278,7 +280,7 @@ const toWhenRule = (
   { ruleKeys: keys, ruleRows: rows }: Limits,
 ): Omit<WindowRule, 'spec'> => ({
   ...{ rule: id, revision: matching, start: startBlock!, every: input.config.read?.every.blocks },
-  ...{ targetType: targetOfAlerts(input.config), confirmations: input.maxConfirmationCount },
+  ...{ targetType: targetOfAlerts(input), confirmations: input.maxConfirmationCount },
   ...{ notifyPending: notifiesPending(input), notifyResolved: input.config.notify?.resolved === true },
   ...(isWide(network) && { network: own }),
   limits: { keys, rows },

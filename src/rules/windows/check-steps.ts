@@ -23,19 +23,23 @@ const NOT_WITH_STEPS: Readonly<Record<string, string>> = {
   hold: '"hold" does not go with steps: leave it out.',
 }
 
-/** Checks `when` with steps: matches that follow each other. */
-export const checkSteps = (place: InputPlace, context: WhenContext): void => {
-  if (!checkObject(place, { what: 'when', known: ['steps', 'within', 'until'], elsewhere: NOT_WITH_STEPS })) return
+/** Checks `when` with steps: matches that follow each other. Returns the target type of alerts, if it is known. */
+export const checkSteps = (place: InputPlace, context: WhenContext): TargetType | undefined => {
+  if (!checkObject(place, { what: 'when', known: ['steps', 'within', 'until'], elsewhere: NOT_WITH_STEPS }))
+    return undefined
   const steps = [...checkList(place.member('steps'), { of: 'steps', min: 1, max: MAX_SEQUENCE_STEPS })]
   if (steps.length === 1) place.member('steps').fault('steps has one step: a sequence has 2 to 5.')
-  for (const [i, it] of steps.entries())
-    checkStep(it, context, { mayInherit: i === 0, mayBeMissing: i > 0 && i === steps.length - 1 })
+  const targets = steps.map((it, i) =>
+    checkStep(it, context, { mayInherit: i === 0, mayBeMissing: i > 0 && i === steps.length - 1 }),
+  )
   checkSpan(place.member('within'), 'within')
   checkOptional(place.member('until'), it => {
     checkStep(it, context, { mayInherit: false, mayBeMissing: false })
     checkSameLength(it, steps[0])
   })
   for (const it of steps.slice(1)) checkSameLength(it, steps[0])
+  const last = steps.at(-1)?.value
+  return isRecord(last) && last.missing === true ? 'Block' : targets.at(-1)
 }
 
 interface StepRole {
@@ -44,12 +48,16 @@ interface StepRole {
   mayBeMissing: boolean
 }
 
-const checkStep = (place: InputPlace, context: WhenContext, { mayInherit, mayBeMissing }: StepRole) => {
+const checkStep = (
+  place: InputPlace,
+  context: WhenContext,
+  { mayInherit, mayBeMissing }: StepRole,
+): TargetType | undefined => {
   const known = ['targetType', 'targetMap', 'by', 'missing']
   const elsewhere = {
     network: '"network" is not supported: the steps of one sequence are of one network. Leave it out.',
   }
-  if (!checkObject(place, { what: 'a step', known, elsewhere })) return
+  if (!checkObject(place, { what: 'a step', known, elsewhere })) return undefined
   const [type, conditions, missing] = ['targetType', 'targetMap', 'missing'].map(it => place.member(it)) as [
     InputPlace,
     InputPlace,
@@ -65,6 +73,7 @@ const checkStep = (place: InputPlace, context: WhenContext, { mayInherit, mayBeM
   })
   if (missing.value === undefined || mayBeMissing) checkOptional(missing, checkBoolean)
   else missing.fault('Only the last step can be missing: leave missing out.')
+  return target
 }
 
 const checkStepTarget = (place: InputPlace): TargetType | undefined => checkOneOf(place, DOCUMENT_TARGETS, 'one of')

@@ -59,17 +59,24 @@ export const lookedFor = (config: RuleConfig): RuleConfig[] => {
   return parts.length === 0 ? [config] : parts.map(part => part.config)
 }
 
-/** The target type of the documents in alerts: that of the step which completes a sequence. */
-export const targetOfAlerts = (config: RuleConfig): TargetType => {
-  const { when } = config
-  if (!isSequence(when)) return config.targetType
-  const last = when.steps.at(-1)
-  return (last?.missing ? undefined : last?.targetType) ?? config.targetType
+const ANY_BLOCK: Pick<RuleConfig, 'targetType' | 'targetMap'> = {
+  targetType: 'Block',
+  targetMap: [{ name: 'number', operator: 'Greater or Equal', value: '0' }],
 }
 
-/** As `targetOfAlerts`, for all that reads the fields of alerts. */
-export const asAlerted = (rule: RuleInput): RuleInput =>
-  isSequence(rule.config.when) ? { ...rule, config: { ...rule.config, targetType: targetOfAlerts(rule.config) } } : rule
+/**
+ * A rule that finds the documents which alerts of this one show: those of the step that completes a
+ * sequence, or blocks, where the last step is missing.
+ */
+export const asAlerted = (rule: RuleInput): RuleInput => {
+  const { when, ...config } = rule.config
+  if (!isSequence(when)) return rule
+  const { missing, targetType = config.targetType, targetMap = config.targetMap } = when.steps.at(-1)!
+  return { ...rule, config: { ...config, ...(missing ? ANY_BLOCK : { targetType, targetMap }) } }
+}
+
+/** The target type of the documents in alerts. */
+export const targetOfAlerts = (rule: RuleInput): TargetType => asAlerted(rule).config.targetType
 
 const partOfRule = new WeakMap<StoredRule, { rule: StoredRule; part: SequencePart }>()
 
