@@ -1,4 +1,5 @@
 import type { GivenDocument } from '../back-test/documents.ts'
+import { checkGivenFields } from '../back-test/given-fields.ts'
 import { isRecord } from '../lib/arrays.ts'
 import { refuse } from '../lib/errors.ts'
 import {
@@ -75,7 +76,15 @@ export const checkRuleTest = (
     if (from === undefined || to === undefined) return
     if (to - from >= MAX_TESTED_BLOCKS)
       place.member('to').fault(`A test with documents has at most ${MAX_TESTED_BLOCKS} blocks: take fewer.`)
-    for (const one of checkList(it, { of: 'documents', max: MAX_TESTED })) checkDocument(one, from, to)
+    const places = new Map<string, string>()
+    for (const one of checkList(it, { of: 'documents', max: MAX_TESTED })) {
+      checkDocument(one, from, to)
+      const [type, id] = [one.member('_type').value, one.member('_id')]
+      const name = JSON.stringify([type, id.value])
+      const before = places.get(name)
+      if (before !== undefined) id.fault(`_id is that of ${before} too: give each document once.`)
+      else if (typeof id.value === 'string') places.set(name, one.path)
+    }
   })
   checkOptional(place.member('blockSeconds'), it => {
     checkInteger(it, { min: 1 })
@@ -88,7 +97,7 @@ export const checkRuleTest = (
 const checkDocument = (place: InputPlace, from: number, to: number) => {
   if (!isRecord(place.value)) return place.fault(`${place.label} must be a document as a search returns it.`)
   checkFilled(place.member('_id'))
-  checkOneOf(place.member('_type'), DOCUMENT_KINDS, 'one of')
+  const type = checkOneOf(place.member('_type'), DOCUMENT_KINDS, 'one of')
   const source = place.member('_source')
   if (!isRecord(source.value)) return source.fault('_source must be the fields of the document.')
   let block: number | undefined
@@ -97,9 +106,11 @@ const checkDocument = (place: InputPlace, from: number, to: number) => {
   } catch {}
   if (!Number.isSafeInteger(block))
     return source.fault('_source must have the number of its block, as blockNumber.num.')
-  if (block! < from || block! > to) source.fault(`_source is of block ${block}, which is not in the range of the test.`)
+  if (block! < from || block! > to)
+    return source.fault(`_source is of block ${block}, which is not in the range of the test.`)
   if (!Number.isFinite(secondsOf({ _source: source.value })))
-    source.member('timestamp').fault('timestamp must be the time of the block: a date, or seconds.')
+    return source.member('timestamp').fault('timestamp must be the time of the block: a date, or seconds.')
+  if (type !== undefined) checkGivenFields(source, type)
 }
 
 const checkExpected = (alert: InputPlace) => {

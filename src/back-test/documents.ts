@@ -1,11 +1,21 @@
+import { isRecord } from '../lib/arrays.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
+import type { Kind } from '../mapping/index.ts'
 import { compilePredicate } from '../query/predicate.ts'
+import { leadsToArgument } from '../rules/attributes.ts'
 import { lowerConditions, toDocumentQuery } from '../rules/lower.ts'
-import { kindOfTarget, listsIn, type RuleConfig, type RuleInput } from '../rules/rule.ts'
+import { isLogic, kindOfTarget, listsIn, type RuleCondition, type RuleConfig, type RuleInput } from '../rules/rule.ts'
 import { documentBlock, type RuleSimulation, type SimulatedEpisode } from '../rules/search.ts'
 import { isSequence, windowSpecOf } from '../rules/windows/steps.ts'
-import { createStoredGathering, type StoredMatch, secondsOf, withDecoding } from '../rules/windows/stored.ts'
+import {
+  createStoredGathering,
+  hiddenFields,
+  isWithinArgument,
+  type StoredMatch,
+  secondsOf,
+  withDecoding,
+} from '../rules/windows/stored.ts'
 import { createWindowReplay, type Episode } from '../windows/replay.ts'
 import { showEpisode } from './run.ts'
 
@@ -32,7 +42,7 @@ export const testDocuments = (
   if (untested !== undefined) throw refuse('documents_untested', untested)
   const kind = kindOfTarget(config.targetType)
   const matches = compilePredicate(kind, toDocumentQuery(kind, lowerConditions(config)))
-  const ordered = documents.toSorted((a, b) => documentBlock(a).number - documentBlock(b).number)
+  const ordered = inChainOrder(documents)
   const hits = ordered
     .filter(({ _type }) => _type === kind)
     .map(document => withDecoding(kind, document))
@@ -69,9 +79,59 @@ export const testDocuments = (
 const whyUntested = (config: RuleConfig): string | undefined => {
   if (config.targetType === 'State') return 'a State rule reads a node, and cannot be tested with documents'
   if (isSequence(config.when)) return 'a rule with steps cannot be tested: only what matches its first step is found'
-  return listsIn(config).length > 0
-    ? 'documents hold no watch lists: write the values into a rule for the test'
-    : undefined
+  if (listsIn(config).length > 0) return 'documents hold no watch lists: write the values into a rule for the test'
+  const fields = config.when ? hiddenFields(config) : []
+  if (fields.length > 0)
+    return `documents do not show ${fields.join(' and ')}, which lies within an argument: leave it out of the rule for the test`
+  const place = hiddenCondition(kindOfTarget(config.targetType), config.targetMap)
+  return place === undefined
+    ? undefined
+    : `documents do not show what ${place} looks at, which lies within an argument: test the rule with a range of stored blocks, without documents`
+}
+
+/** The place of the first condition that looks into an argument. */
+const hiddenCondition = (
+  kind: Kind,
+  conditions: readonly RuleCondition[],
+  path = 'config.targetMap',
+  around: readonly string[] = [],
+): string | undefined => {
+  for (const [i, condition] of conditions.entries()) {
+    const names = isLogic(condition) ? around : [...around, condition.name]
+    const place = `${path}[${i}]`
+    const isElement = !isLogic(condition) && condition.sameElement === true && leadsToArgument(kind, names)
+    if (isElement || (!condition.operatorParameters && isWithinArgument(kind, names))) return place
+    const inner = hiddenCondition(kind, condition.operatorParameters ?? [], `${place}.operatorParameters`, names)
+    if (inner !== undefined) return inner
+  }
+  return undefined
+}
+
+/** Within a block by their places, as rules see them; those that tell none come last. */
+const inChainOrder = (documents: readonly GivenDocument[]): GivenDocument[] =>
+  documents
+    .map(document => ({ document, places: placesInChain(document) }))
+    .toSorted((a, b) => orderOfPlaces(a.places, b.places))
+    .map(({ document }) => document)
+
+const placesInChain = (document: GivenDocument): number[] => {
+  const { logIndex, transactionIndex, transactionPosition, traceAddress } = document._source
+  const { number } = documentBlock(document)
+  if (logIndex !== undefined) return [number, placeShown(logIndex)]
+  const steps = Array.isArray(traceAddress) ? traceAddress.map(placeShown) : []
+  return [number, placeShown(transactionIndex ?? transactionPosition), ...steps]
+}
+
+const placeShown = (shown: unknown): number => {
+  const place = Number((isRecord(shown) ? shown.num : shown) ?? Number.NaN)
+  return Number.isNaN(place) ? Number.POSITIVE_INFINITY : place
+}
+
+/** What holds others comes before them. */
+const orderOfPlaces = (a: readonly number[], b: readonly number[]): number => {
+  const i = a.findIndex((place, i) => place !== b[i])
+  if (i < 0) return a.length - b.length
+  return b[i] === undefined || a[i]! > b[i] ? 1 : -1
 }
 
 /** Times of blocks by those of documents; between two of them evenly. */

@@ -9,7 +9,7 @@ export interface ArgumentOfDocument {
 
 /** The decimals that integers are shown with; null without any. */
 export const commonDecimals = (args: readonly ArgumentOfDocument[]): number | null => {
-  const shown = args.filter(({ value }) => value.scaled !== null)
+  const shown = args.filter(({ value }) => (value.scaled ?? null) !== null && sourceInteger(value) !== undefined)
   if (shown.length === 0) return null
   for (let decimals = 0; decimals <= MAX_SCALE; decimals++)
     if (shown.every(({ value }) => scaled(sourceInteger(value)!, decimals) === value.scaled)) return decimals

@@ -5,9 +5,12 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { services } from '../../src/app/index.ts'
 import { checkRuleTest, compareAlerts } from '../../src/app/rule-tests.ts'
+import { type GivenDocument, testDocuments } from '../../src/back-test/documents.ts'
+import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import type { RuleSimulation } from '../../src/rules/search.ts'
 import { ruleBody, ruleConfig } from '../support/rules.ts'
+import { createTestStore, demoBlocks, demoEvents } from '../support/store.ts'
 import { chainsieve } from './cli/support.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'chainsieve-rule-tests-'))
@@ -118,7 +121,10 @@ const A = `0x${'aa'.repeat(20)}`
 const sent = (block: number, value: number, time = block * 12) => ({
   _id: `0x${block}`,
   _type: 'tx',
-  _source: { ...{ blockNumber: { num: block }, from: A, timestamp: time }, value: { raw: `0x${value}`, num: value } },
+  _source: {
+    ...{ blockNumber: { raw: `0x${block.toString(16)}`, num: block }, from: A, timestamp: time },
+    value: { raw: `0x${value}`, num: value },
+  },
 })
 
 test('rules are tested with documents of the file alone, also those with windows', async () => {
@@ -161,6 +167,65 @@ test('rules are tested with documents of the file alone, also those with windows
   assert.match(mixed.err, /mixed\.test\.json: alerts\[0\]: An alert of a rule with "when" has/)
 })
 
+const foundIn = (config: object, documents: unknown) => {
+  const input = { config: { ...rule().config, ...config } } as unknown as RuleInput
+  const given = { from: 10, to: 20, documents: documents as GivenDocument[], blockSeconds: 12 }
+  const { further } = compareAlerts(input, { ...range, alerts: [] }, testDocuments(input, given, DEFAULT_LIMITS))
+  return further.map(alert => ('id' in alert ? alert.id : alert.key))
+}
+
+test('documents of a block are taken by their places in it', () => {
+  const at = (_id: string, more: object, to = '0xa') => ({
+    ...sent(12, 1),
+    _id,
+    _source: { ...sent(12, 1)._source, to, ...more },
+  })
+  const num = (place: number) => ({ raw: `0x${place}`, num: place })
+  const notify = { quiet: { by: ['to'], blocks: 3 } }
+  const first = (_type: string, targetType: string, ...documents: ReturnType<typeof at>[]) => {
+    const conditions = [{ name: 'blockNumber', operator: 'Greater', value: '0' }]
+    return foundIn(
+      { targetType, targetMap: conditions, notify },
+      documents.map(it => ({ ...it, _type })),
+    )
+  }
+  const txs = [at('none', {}), at('ninth', { transactionIndex: num(9) }), at('second', { transactionIndex: num(2) })]
+  assert.deepEqual(first('tx', 'Transaction', ...txs), ['second'])
+  const logs = [at('tenth', { logIndex: num(10) }), at('ninth', { logIndex: num(9), transactionIndex: num(5) })]
+  assert.deepEqual(first('event', 'Event', ...logs), ['ninth'])
+  const trace = (_id: string, ...traceAddress: number[]) => at(_id, { transactionPosition: num(1), traceAddress })
+  assert.deepEqual(first('trace', 'Trace', trace('2', 2), trace('1 0', 1, 0), trace('1', 1), trace('10', 10)), ['1'])
+})
+
+test('a rule that looks into arguments is not tested with documents, which show only the whole', () => {
+  const targetMap = [{ name: 'event', operator: 'Equals', value: 'Deal' }]
+  const inspect = (name: string, ...operatorParameters: object[]) => ({ name, operator: 'Inspect', operatorParameters })
+  const whole = { name: 'hex', operator: 'Equals', value: '0x' }
+  const inner = { name: '0', operator: 'Equals', value: A }
+  const tested = (config: object) => () => foundIn({ targetType: 'Event', targetMap, ...config }, [])
+  const conditions = [{ aggregate: 'Count', operator: 'Greater', value: '1' }]
+  const by = (field: string) => tested({ when: { by: [field], within: { blocks: 3 }, conditions } })
+  assert.throws(by('args.order.0'), /documents do not show args\.order\.0, which lies within an argument/)
+  assert.deepEqual(by('args.order.hex')(), [])
+  const withCondition = (condition: object) => tested({ targetMap: [...targetMap, condition] })
+  const order = inspect('args', inspect('order', whole, inner))
+  const message = (place: string) =>
+    new RegExp(
+      `do not show what ${place.replaceAll(/[.[\]]/g, '\\$&')} looks at.* test the rule with a range of stored blocks`,
+    )
+  const place = 'config.targetMap[1].operatorParameters[0].operatorParameters[1]'
+  assert.throws(withCondition(order), message(place))
+  assert.throws(
+    withCondition({ operator: 'Not', operatorParameters: [order] }),
+    message('config.targetMap[1].operatorParameters[0].operatorParameters[0].operatorParameters[1]'),
+  )
+  assert.throws(
+    withCondition(inspect('args', { ...inspect('orders', whole), sameElement: true })),
+    message('config.targetMap[1].operatorParameters[0]'),
+  )
+  assert.deepEqual(withCondition(inspect('args', inspect('order', whole)))(), [])
+})
+
 test('documents of a test are checked, each by its place', () => {
   const faultsOf = (more: object) =>
     checkRuleTest({ rule: 'a', from: 10, to: 20, alerts: [], ...more }).faults.map(
@@ -180,10 +245,40 @@ test('documents of a test are checked, each by its place', () => {
   assert.deepEqual(faultsOf({ documents: [{ ...first, _source: { blockNumber: { num: 12 } } }] }), [
     'documents[0]._source.timestamp: timestamp must be the time of the block: a date, or seconds.',
   ])
+  assert.deepEqual(faultsOf({ documents: [sent(11, 1), first, { ...first, _type: 'block' }, first] }), [
+    'documents[3]._id: _id is that of documents[1] too: give each document once.',
+  ])
+  // What would break a comparison.
+  const withSource = (more: object, _type = 'tx') => [{ ...first, _type, _source: { ...first!._source, ...more } }]
+  const needsRaw = (raw: string) =>
+    `documents[0]._source.value: value must have its integer as "raw", as searches return it: {"raw": "${raw}"}.`
+  assert.deepEqual(faultsOf({ documents: withSource({ value: { num: 10 } }) }), [needsRaw('0xa')])
+  assert.deepEqual(faultsOf({ documents: withSource({ value: 10 }) }), [needsRaw('0xa')])
+  assert.deepEqual(faultsOf({ documents: withSource({ value: { raw: 'ten' } }) }), [needsRaw('0x5')])
+  const args = (value: unknown) => withSource({ args: [{ name: 'a', pos: 0, value }] }, 'event')
+  assert.deepEqual(faultsOf({ documents: args({ type: 'uint256', hex: '0x05' }) }), [])
+  for (const value of [null, { num: 5 }, { type: 'uint256', hex: '0x' }, { type: 'string', hex: 'text' }])
+    assert.deepEqual(faultsOf({ documents: args(value) }), [
+      'documents[0]._source.args[0].value: value must have the argument\'s "type" and "hex", as searches return it: {"type": "uint256", "hex": "0x05"}.',
+    ])
   assert.deepEqual(faultsOf({ blockSeconds: 2 }), [
     'blockSeconds: blockSeconds belongs to documents: stored blocks have their times.',
   ])
   assert.deepEqual(faultsOf({ alerts: [{ key: { from: 5 }, opened: -1 }] }).length, 2)
+})
+
+test('all documents that a search returns may be given', () => {
+  const blocks = demoBlocks().slice(0, 300)
+  const first = Number(blocks[0]!.block.number)
+  const numbers = { from: first, to: first + 9_999 }
+  const store = createTestStore(blocks, { run: 300, events: demoEvents() })
+  const documents = (['block', 'tx', 'event', 'call'] as const).flatMap(kind =>
+    store.all(kind).map(({ _id, _source }) => ({ _id, _type: kind, _source })),
+  )
+  assert.ok(documents.length > 50, `only ${documents.length} documents`)
+  const test = { rule: 'a', ...numbers, documents, alerts: [] }
+  assert.deepEqual(checkRuleTest(test).faults, [])
+  store.close()
 })
 
 test('episodes of stored blocks are compared, but for those that nobody can know', () => {

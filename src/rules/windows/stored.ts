@@ -64,10 +64,12 @@ export const hiddenFields = (config: RuleConfig): string[] => {
   const when = windowSpecOf(config)
   const kind = kindOfTarget(targetType)
   const names = [...(when.by ?? []), ...measuresOf(when).map(({ name }) => name)]
-  return [...new Set(names)].filter(name => {
-    const [list, , ...inner] = attributeSteps(kind, [name])
-    return list === 'args' && inner.some(step => !SHOWN.has(step))
-  })
+  return [...new Set(names)].filter(name => isWithinArgument(kind, [name]))
+}
+
+export const isWithinArgument = (kind: Kind, names: readonly string[]): boolean => {
+  const [list, , ...inner] = attributeSteps(kind, names)
+  return list === 'args' && inner.some(step => !SHOWN.has(step))
 }
 const SHOWN: ReadonlySet<string> = new Set(['value', 'hex', 'num', 'scaled', 'type'])
 
