@@ -167,6 +167,26 @@ describe('rules over time and of state in the console', { skip }, () => {
     assert.match(text, /"notify":\{"evermore":true\}/)
   })
 
+  test('names that all objects inherit are said as they were typed', async t => {
+    const page = await bench.enter(t, '/console/rules/new')
+    await turnTo(page, 'JSON')
+    const editor = page.getByRole('textbox', { name: 'The rule as JSON' })
+    await see(editor, '"targetMap"')
+    const conditions = [{ aggregate: 'constructor', name: 'gas', operator: 'toString', value: '1' }]
+    const targetMap = [{ name: 'nonce', operator: 'valueOf', value: '3' }]
+    await rewrite(
+      editor,
+      JSON.stringify({
+        ...{ name: 'Odd', maxConfirmationCount: 0, technology: 'ethereum', blockchain: 'demo', network: 'local' },
+        config: { targetType: 'Transaction', targetMap, alerts, when: { within: { blocks: 5 }, conditions } },
+      }),
+    )
+    await says(page, 'a constructor gas of toString 1')
+    await says(page, 'whose nonce valueOf 3')
+    await turnTo(page, 'Form')
+    await line(page, 'condition over time 1').getByLabel('Value').waitFor()
+  })
+
   test('a balance and an answer are read every so many blocks', async t => {
     const page = await bench.enter(t, '/console/rules/new')
     await page.getByLabel('Name', { exact: true }).fill('Low')
