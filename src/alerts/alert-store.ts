@@ -94,7 +94,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     if (isNew) count(hit.targetType, 'pending')
     else {
       const lost = !isAlive(alert)
-      if (hit.entity._type === 'token' && (lost || hit.block < alert.block)) alerts.move(alert.n, hit)
+      const isToken = hit.entity._type === 'token'
+      if (lost ? isToken || hit.when : isToken && hit.block < alert.block) alerts.move(alert.n, hit)
       // The chain has come back to a block that it had left.
       if (!lost) return alert.n
       become(alert, 'pending', at)

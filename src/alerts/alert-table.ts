@@ -21,7 +21,7 @@ export const createAlertTable = (db: Db) => {
     'SELECT n, state, rule, notify, target, block FROM alert WHERE id = ?',
   )
   const move = db.prepare(
-    'UPDATE alert SET block = ?, block_hash = ?, due = ?, source = ?, received_at = ? WHERE n = ?',
+    'UPDATE alert SET block = ?, block_hash = ?, due = ?, source = ?, received_at = ?, windows = ? WHERE n = ?',
   )
   const setState = db.prepare('UPDATE alert SET state = ?, changed_at = ? WHERE n = ?')
   const due = db.prepare<[number, number], AlertToChange>(
@@ -47,7 +47,7 @@ export const createAlertTable = (db: Db) => {
       const added = insert.run(
         ...[id, rule, revision, targetType, toStored(confirmations), hit.notifyPending ? 1 : 0],
         ...[block, blockHashBytes(hit), dueOf(block, confirmations)],
-        ...[entity._type, entity._id, source, receivedAt, at, hit.when ? JSON.stringify(hit.when) : null],
+        ...[entity._type, entity._id, source, receivedAt, at, windowsOf(hit)],
       )
       return added.changes > 0
     },
@@ -55,7 +55,10 @@ export const createAlertTable = (db: Db) => {
     at: (n: number): AlertToChange | undefined => byNumber.get(n),
     /** The match was found in another block. */
     move: (n: number, hit: RuleMatch) =>
-      move.run(hit.block, blockHashBytes(hit), dueOf(hit.block, hit.confirmations), hit.source, hit.receivedAt, n),
+      move.run(
+        ...[hit.block, blockHashBytes(hit), dueOf(hit.block, hit.confirmations), hit.source, hit.receivedAt],
+        ...[windowsOf(hit), n],
+      ),
     setState: (n: number, state: AlertState, at: number) => setState.run(STATES.indexOf(state), at, n),
 
     due: (from: number, to: number): AlertToChange[] => due.all(from, to),
@@ -68,4 +71,5 @@ export const createAlertTable = (db: Db) => {
   }
 }
 
+const windowsOf = ({ when }: RuleMatch): string | null => (when ? JSON.stringify(when) : null)
 const blockHashBytes = ({ blockHash }: RuleMatch): Buffer => Buffer.from(blockHash.slice(2), 'hex')

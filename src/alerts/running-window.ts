@@ -12,8 +12,10 @@ export interface RunningWindow extends WindowState {
   refused: number
 }
 
-/** Blocks below a window whose rows are kept, for reorganisations. */
-export const KEPT_BELOW = 256
+/** Blocks below a window whose rows are kept: no chain is known to reorganise deeper. */
+export const KEPT_BELOW = 2_048
+/** Blocks from one pruning to the next. */
+export const PRUNE_EVERY = 256
 
 /** `first`: where the windows of a rule without a stored state begin. */
 export const loadWindow = (
@@ -26,8 +28,11 @@ export const loadWindow = (
   const state: WindowState = stored ?? { revision, ...fresh }
   const window = isOfWindows(spec) ? createRuleWindow(spec, limits) : createNewestWindow(spec)
   window.setSince({ number: state.since, time: state.sinceTime })
-  for (const { block, entries } of tables.rows(rule)) window.load(block, entries)
-  window.settle({ number: state.upto, time: state.clock })
+  const { upto, clock } = state
+  const { blocks, seconds }: WindowSpan = isOfWindows(spec) ? reachOf(spec) : {}
+  const out = { number: blocks ? upto - blocks : -1, time: seconds ? clock - seconds : -1 }
+  for (const { block, entries } of tables.rows(rule, out)) window.load(block, entries)
+  window.settle({ number: upto, time: clock })
   const open = tables.open(rule)
   window.setOpen(open.keys())
   // Without a state, what had held is as unknown as what has matched.

@@ -4,7 +4,7 @@ import { createRuleSequence, type RuleSequence, type SequenceShape, type StepMat
 import { namedKey } from '../windows/shown-key.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { AlertWindow, RuleMatch } from './alert.ts'
-import { firstOfWindow, KEPT_BELOW } from './running-window.ts'
+import { firstOfWindow, KEPT_BELOW, PRUNE_EVERY } from './running-window.ts'
 import { createWindowTables, type WindowState } from './window-tables.ts'
 import { matchInBlock, type WindowRows, type WindowRule, windowAlertId } from './windows.ts'
 
@@ -72,8 +72,8 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     const state: WindowState = stored ?? fresh
     const sequence = createRuleSequence(shape, limits)
     const first = isUndone(shape) ? state.since : 0
-    for (const { block, entries } of tables.rows<StepMatch>(rule))
-      if (block.number >= first) sequence.load(block, entries)
+    for (const { block, entries } of tables.rows<StepMatch>(rule, { number: first - 1, time: -1 }))
+      sequence.load(block, entries)
     sequence.settle({ number: state.upto, time: state.clock })
     const made = { ...state, sequence, refused: 0, untold: 0 }
     running.set(rule, made)
@@ -110,7 +110,7 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     state.untold += found.length - told.length
     state.upto = now.number
     state.clock = now.time
-    if (now.number % KEPT_BELOW === 0) prune(of, state, now)
+    if (now.number % PRUNE_EVERY === 0) prune(of, state, now)
     tables.saveState(of.rule, state)
     const text = sequenceNote(of, state, now)
     if (text === undefined) notes.delete(of.rule)

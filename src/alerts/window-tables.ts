@@ -28,8 +28,8 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
   const saveState = db.prepare(
     `INSERT OR REPLACE INTO rule_window (rule, revision, since, since_time, floor, upto, clock) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
-  const rowsOf = db.prepare<[number], WindowBlock & { rows: string }>(
-    'SELECT block AS number, time, rows FROM rule_rows WHERE rule = ? ORDER BY block',
+  const rowsOf = db.prepare<[number, number, number], WindowBlock & { rows: string }>(
+    'SELECT block AS number, time, rows FROM rule_rows WHERE rule = ? AND block > ? AND time > ? ORDER BY block',
   )
   const lastRow = db
     .prepare<[number, number], number | null>('SELECT max(block) FROM rule_rows WHERE rule = ? AND block <= ?')
@@ -85,9 +85,9 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
     state: (rule: number): WindowState | undefined => states.get(rule),
     saveState: (rule: number, { revision, since, sinceTime, floor, upto, clock }: WindowState) =>
       saveState.run(rule, revision, since, sinceTime, floor, upto, clock),
-    /** The entries of each block, in their order. */
-    rows: <Row = WindowEntry>(rule: number): { block: WindowBlock; entries: Row[] }[] =>
-      rowsOf.all(rule).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as Row[] })),
+    /** The entries of each block above and after another one, in their order. */
+    rows: <Row = WindowEntry>(rule: number, { number, time }: WindowBlock): { block: WindowBlock; entries: Row[] }[] =>
+      rowsOf.all(rule, number, time).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as Row[] })),
     addRows: (rule: number, { number, time }: WindowBlock, entries: readonly (WindowEntry | StepMatch)[]) =>
       addRows.run(rule, number, time, JSON.stringify(entries)),
     /** The last block with rows, up to one. */

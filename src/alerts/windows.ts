@@ -10,7 +10,7 @@ import type { RuleWindow, WindowBlock, WindowLimits } from '../windows/window.ts
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
 import { createReadingBlocks, type ReadingRows } from './reading-blocks.ts'
 import { type EarlierRows, takeEarlier } from './rebuild.ts'
-import { KEPT_BELOW, loadWindow, pruneWindow, type RunningWindow } from './running-window.ts'
+import { loadWindow, PRUNE_EVERY, pruneWindow, type RunningWindow } from './running-window.ts'
 import type { StepRows } from './sequences.ts'
 import { createWindowTables } from './window-tables.ts'
 
@@ -128,7 +128,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     }
     const entries = found?.entries ?? []
     const { window } = state
-    const { opened, ended, began, broke, first, refused, taken } = window.step(now, entries)
+    const { opened, ended, began, broke, first, refused, taken, since } = window.step(now, entries)
     if (taken.length > 0) tables.addRows(rule, now, taken)
     for (const key of began) tables.beginHold(rule, key, now)
     for (const key of of.spec.hold ? [...broke, ...opened] : broke) tables.endHold(rule, key, now.number)
@@ -157,9 +157,13 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       const ended = { block: now.number, conditions: window.show(key).conditions }
       tables.end(alert, dueOf(now.number, of.confirmations), ended)
     }
+    if (since) {
+      state.since = since.number
+      state.sinceTime = since.time
+    }
     state.refused += refused
     Object.assign(state, { upto: now.number, clock: now.time })
-    if (now.number % KEPT_BELOW === 0) pruneWindow(tables, of, state, now)
+    if (now.number % PRUNE_EVERY === 0) pruneWindow(tables, of, state, now)
     tables.saveState(rule, state)
     setNote(notes, of, noteOn(of, state, now))
   }
@@ -272,7 +276,7 @@ const noteOn = (
 ): string | undefined => {
   const { keys, rows } = window.size
   if (refused > 0)
-    return `Its windows hold ${keys} keys in ${rows} rows, of at most ${limits.keys} and ${limits.rows}: ${refused} times, matches of a further key in a block were left out.`
+    return `Its windows hold ${keys} keys in ${rows} rows, of at most ${limits.keys} and ${limits.rows}: ${refused} times, matches of a key in a block were left out.`
   if (window.isComplete(now)) return undefined
   return `Its windows begin at block ${since}: until one has passed, only what more matches could not undo is decided.`
 }

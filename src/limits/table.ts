@@ -370,7 +370,7 @@ export const LIMITS = {
     1_000_000,
     INVALID,
     ['a rule', 'rows in its windows, one for each key and block'],
-    'Matches of further keys are left out: narrow the conditions of the rule, or shorten its windows.',
+    'Further matches are left out: narrow the conditions of the rule, or shorten its windows.',
   ),
   series: countLimit(
     500_000,

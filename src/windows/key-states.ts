@@ -42,7 +42,8 @@ export const createKeyStates = (
 
   const placeFor = (key: string, mayRefuse: boolean): number | undefined => {
     const known = places.get(key)
-    if (known !== undefined || (mayRefuse && (places.size >= limits.keys || rows >= limits.rows))) return known
+    if (mayRefuse && rows >= limits.rows) return undefined
+    if (known !== undefined || (mayRefuse && places.size >= limits.keys)) return known
     const place = free.pop() ?? names.length
     names[place] = key
     places.set(key, place)
@@ -117,21 +118,22 @@ export const createKeyStates = (
     /** The first matches of keys, and the block of the first: one look at all rows. */
     named(wanted: Iterable<string>): Map<string, { ids: string[]; from: number | undefined }> {
       const found = new Map<string, { ids: string[]; from: number | undefined }>()
-      const byPlace = new Map<number, { ids: string[]; from: number | undefined }>()
+      const byPlace = new Map<number, { ids: string[]; from: number | undefined; left: number }>()
       for (const key of wanted) {
-        const one = { ids: [], from: undefined }
-        found.set(key, one)
         const place = places.get(key)
-        if (place !== undefined) byPlace.set(place, one)
+        const one = { ids: [], from: undefined, left: place === undefined ? 0 : entriesOf.at(place) }
+        found.set(key, one)
+        if (one.left > 0) byPlace.set(place!, one)
       }
-      if (byPlace.size === 0) return found
-      for (let i = head; i < blocks.length; i++) {
+      for (let i = head; i < blocks.length && byPlace.size > 0; i++) {
         const packed = blocks[i]!
         for (let row = 0; row < packed.places.length; row++) {
           const one = byPlace.get(packed.places[row]!)
           if (one === undefined) continue
           one.from ??= packed.block.number
-          if (one.ids.length < MAX_NAMED) one.ids.push(...idsOfRow(packed, row).slice(0, MAX_NAMED - one.ids.length))
+          one.ids.push(...idsOfRow(packed, row).slice(0, MAX_NAMED - one.ids.length))
+          one.left--
+          if (one.left === 0 || one.ids.length === MAX_NAMED) byPlace.delete(packed.places[row]!)
         }
       }
       return found

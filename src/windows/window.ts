@@ -29,6 +29,8 @@ export interface WindowStep extends EpisodeChanges {
   first: { key: string; value: string }[]
   /** Keys that had no room. */
   refused: number
+  /** The new `since`, if matches were left out of keys that have windows. */
+  since?: WindowBlock
 }
 
 export interface WindowLimits {
@@ -64,6 +66,12 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
     const state = keys.get(key) ?? emptyKeyState(measures)
     if (state.entries === 0 && !watched.has(key)) return complete ? false : undefined
     return allHold(tests, state, complete, key)
+  }
+
+  /** Whether matches were left out of keys that have windows all the same. */
+  const cuts = (entries: readonly WindowEntry[], taken: readonly WindowEntry[]): boolean => {
+    const had = new Set(taken.map(({ key }) => key))
+    return entries.some(({ key }) => !had.has(key) && (keys.has(key) || watched.has(key)))
   }
 
   /** Whether an episode that no longer meets its conditions ends. */
@@ -118,13 +126,24 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
       const fresh = firsts === undefined ? [] : firstValues(entries, firsts, keys)
       const taken = keys.put(now, compared.put(now, entries, true), compared.size === undefined)
       for (const { key } of taken) touched.add(key)
+      const isCut = taken.length < entries.length && cuts(entries, taken)
+      // As after a missing block: until this one is out of the window, its matches could change what is decided.
+      if (isCut) {
+        since = { number: now.number + 1, time: now.time }
+        compared.leave(now, since, touched)
+      }
       const complete = isSeen(since, within, now)
       const isWhole = complete && isSeen(since, reach, now)
       if (complete !== wasComplete || isWhole !== wasWhole)
         for (const all of [keys.keys(), watched, episodes.open]) for (const key of all) touched.add(key)
       wasComplete = complete
       wasWhole = isWhole
-      const result: WindowStep = { ...noChanges(), first: [], refused: entries.length - taken.length }
+      const result: WindowStep = {
+        ...noChanges(),
+        first: [],
+        refused: entries.length - taken.length,
+        ...(isCut && { since }),
+      }
       for (const key of touched) {
         const verdict = firsts === undefined ? verdictOf(key, complete) : undefined
         episodes.decide(key, verdict, now, () => mayEnd(key, complete), result)

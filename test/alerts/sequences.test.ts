@@ -4,6 +4,7 @@ import Database from 'better-sqlite3'
 import { createRandom } from '../../scripts/demo/random.ts'
 import { createAlertStore } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
+import { KEPT_BELOW } from '../../src/alerts/running-window.ts'
 import type { SequenceRule } from '../../src/alerts/sequences.ts'
 import type { WindowRows } from '../../src/alerts/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
@@ -173,7 +174,7 @@ test('the rules of an account with steps make so many alerts in a block as match
 
 test('a changed rule begins anew, a deleted one leaves nothing, and rows below a window go', () => {
   const { put, tell, rule, told, count } = setUp(PAIR)
-  const chain = makeChain({ blocks: 600, from: 10, txs: 0 })
+  const chain = makeChain({ blocks: KEPT_BELOW + 344, from: 10, txs: 0 })
   put(chain[0]!, '0a')
   tell([{ ...rule, revision: 2 }])
   put(chain[1]!, '1a', { revision: 2 })

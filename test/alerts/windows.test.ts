@@ -4,6 +4,7 @@ import Database from 'better-sqlite3'
 import { createRandom } from '../../scripts/demo/random.ts'
 import { createAlertStore } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
+import { KEPT_BELOW } from '../../src/alerts/running-window.ts'
 import type { WindowRows, WindowRule } from '../../src/alerts/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { salvageStore } from '../../src/engine/salvage.ts'
@@ -265,19 +266,51 @@ test('an alert whose end a reorganisation undid says nothing of an end', () => {
   )
 })
 
+test('an alert that comes back with its block says nothing of the end that it had before', () => {
+  const { put, back, told, all } = setUp(SUM)
+  const chain = makeChain({ blocks: 6, from: 10 })
+  put(chain[0]!)
+  put(chain[1]!, { a: 4 })
+  for (const raw of chain.slice(2, 5)) put(raw)
+  back(10)
+  put(makeChain({ blocks: 1, parent: chain[0]!, salt: 'other' })[0]!)
+  back(10)
+  put(chain[1]!, { a: 4 })
+  assert.deepEqual(told(), ['confirmed 11 a', 'resolved 11 a', 'retracted 11 a', 'confirmed 11 a'])
+  assert.equal(all()[0]!.when!.ended, undefined)
+})
+
+test('an end that a deep reorganisation undoes is told to be undone', () => {
+  const average: WindowSpec = {
+    ...{ by: ['from'], within: { blocks: 2_000 } },
+    conditions: [{ aggregate: 'Average', name: 'value', operator: 'Greater', value: '4' }],
+  }
+  const { put, back, told } = setUp(average)
+  const chain = makeChain({ blocks: 3_200, from: 10, txs: 0 })
+  for (const raw of chain) {
+    const number = Number(raw.block.number)
+    put(raw, number === 2_050 ? { a: 6 } : number === 2_110 ? { a: 1 } : {})
+  }
+  assert.deepEqual(told(), ['confirmed 2050 a', 'resolved 2050 a'])
+  back(2_100)
+  put(makeChain({ blocks: 1, parent: chain[2_090]!, txs: 0, salt: 'other' })[0]!)
+  assert.deepEqual(told().slice(2), ['reopened 2050 a'])
+})
+
 test('after a reorganisation a window decides as before, however long it is and however few its matches are', () => {
   for (const within of [{ blocks: 300 }, { seconds: 3600 }]) {
     const spec: WindowSpec = { within, conditions: [{ aggregate: 'First', name: 'from' }] }
     const { put, back, told, notes, count } = setUp(spec)
-    const chain = makeChain({ blocks: 770, from: 10, txs: 0 })
+    const chain = makeChain({ blocks: KEPT_BELOW + 514, from: 10, txs: 0 })
     for (const raw of chain) put(raw, raw === chain[2] ? { '': 1 } : {})
     // Rows below a window, and below what a reorganisation may need, go.
     assert.equal(count('rule_rows'), 0)
-    back(778)
-    const other = makeChain({ blocks: 2, parent: chain[768]!, txs: 0, salt: 'other' })
+    const last = 10 + chain.length - 1
+    back(last - 1)
+    const other = makeChain({ blocks: 2, parent: chain.at(-2)!, txs: 0, salt: 'other' })
     put(other[0]!)
     put(other[1]!, { '': 1 })
-    assert.deepEqual([told(), notes()], [['confirmed 780 1'], []], JSON.stringify(within))
+    assert.deepEqual([told(), notes()], [[`confirmed ${last + 1} 1`], []], JSON.stringify(within))
   }
 })
 
@@ -297,7 +330,7 @@ test('after a reorganisation to blocks whose rows are gone, absence is decided o
     ...{ by: ['from'], keys: ['a'], within: { blocks: 3 } },
     conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
   })
-  const chain = makeChain({ blocks: 770, from: 10, txs: 0 })
+  const chain = makeChain({ blocks: KEPT_BELOW + 514, from: 10, txs: 0 })
   for (const raw of chain) put(raw, { a: 1 })
   back(400)
   const other = makeChain({ blocks: 3, parent: chain[390]!, txs: 0, salt: 'other' })
@@ -327,6 +360,28 @@ test('at its limits a rule goes on with the keys that it has, and says so', () =
   put(chain[1]!, { a: 3, c: 9 })
   assert.deepEqual(told(), ['confirmed 11 a'])
   assert.match(notes()[0]!, /^Its windows hold 2 keys in 3 rows, of at most 2 and 1000: 2 times, /)
+})
+
+test('at its limit of rows it decides only what the matches that were left out could not change', () => {
+  const { put, told, notes, count } = setUp(
+    {
+      by: ['from'],
+      keys: ['a'],
+      within: { blocks: 4 },
+      conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
+    },
+    { limits: { keys: 10, rows: 3 } },
+  )
+  const chain = makeChain({ blocks: 12, from: 10 })
+  for (const raw of chain.slice(0, 3)) put(raw, { b: 1 })
+  put(chain[3]!, { a: 1, b: 1 })
+  assert.match(notes()[0]!, /3 rows, of at most 10 and 3: 2 times, /)
+  put(chain[4]!, { b: 1 })
+  for (const raw of chain.slice(5, 7)) put(raw)
+  assert.deepEqual(told(), [])
+  put(chain[7]!)
+  assert.deepEqual(told(), ['confirmed 17 a'])
+  assert.equal(count('rule_rows'), 4)
 })
 
 test('a changed rule begins anew, a deleted one leaves nothing', () => {
