@@ -53,8 +53,8 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     tables.noteWrite(written)
   }
 
-  const clear = (rule: number) => {
-    tables.clear(rule)
+  const clearOther = ({ rule, revision }: SequenceRule) => {
+    if (!tables.clearOther(rule, revision)) return
     running.delete(rule)
     notes.delete(rule)
   }
@@ -63,13 +63,9 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     const { rule, revision, shape, limits } = of
     const known = running.get(rule)
     if (known?.revision === revision) return known
-    let stored = tables.state(rule)
-    if (stored && stored.revision !== revision) {
-      clear(rule)
-      stored = undefined
-    }
+    clearOther(of)
     const fresh = { revision, since: number, sinceTime: time, floor: 0, upto: number - 1, clock: 0 }
-    const state: WindowState = stored ?? fresh
+    const state: WindowState = tables.state(rule) ?? fresh
     const sequence = createRuleSequence(shape, limits)
     const first = isUndone(shape) ? state.since : 0
     for (const { block, entries } of tables.rows<StepMatch>(rule, { number: first - 1, time: -1 }))
@@ -130,13 +126,10 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     /** All rules with steps that are matched from now on. */
     set(all: readonly SequenceRule[]) {
       enter()
-      const before = new Map(rules)
       rules.clear()
       for (const one of all) {
         rules.set(one.rule, one)
-        // A reorganisation may have left rows alone.
-        const known = tables.state(one.rule) ?? before.get(one.rule)
-        if (known?.revision !== one.revision) clear(one.rule)
+        clearOther(one)
       }
       for (const known of [running, notes]) for (const rule of known.keys()) if (!rules.has(rule)) known.delete(rule)
     },

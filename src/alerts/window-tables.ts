@@ -23,7 +23,7 @@ export type WindowTables = ReturnType<typeof createWindowTables>
  */
 export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'windows') => {
   const states = db.prepare<[number], WindowState>(
-    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ?',
+    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ? AND upto >= 0',
   )
   const saveState = db.prepare(
     `INSERT OR REPLACE INTO rule_window (rule, revision, since, since_time, floor, upto, clock) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -52,7 +52,9 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
   const forgetHeld = db.prepare('DELETE FROM held WHERE rule = ? AND ended < ?')
   const dropBegun = db.prepare('DELETE FROM held WHERE began > ?')
   const holdAgain = db.prepare('UPDATE held SET ended = NULL WHERE ended > ?')
-  const dropState = db.prepare('DELETE FROM rule_window WHERE rule = ?')
+  const revisionOf = db.prepare<[number], number>('SELECT revision FROM rule_window WHERE rule = ?').pluck()
+  // What the rule matches is still known, so that its episodes go on.
+  const dropState = db.prepare('UPDATE rule_window SET upto = -1 WHERE rule = ?')
   const forget = ['rule_window', 'rule_rows', 'episode', 'held'].map(table =>
     db.prepare(`DELETE FROM ${table} WHERE rule = ?`),
   )
@@ -68,7 +70,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
     'UPDATE rule_window SET upto = min(upto, ?), clock = ? WHERE upto > ?',
   )
   // Of what has lost rows that it would still need, nothing is known.
-  const emptied = db.prepare('DELETE FROM rule_window WHERE since > upto OR floor > upto')
+  const emptied = db.prepare('UPDATE rule_window SET upto = -1 WHERE since > upto OR floor > upto')
   const raise = db.prepare(
     `UPDATE rule_window SET since = floor, since_time = ifnull((SELECT time FROM block WHERE number = floor), clock)
      WHERE floor > since`,
@@ -83,6 +85,13 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
 
   return {
     state: (rule: number): WindowState | undefined => states.get(rule),
+    /** Forgets all that is stored of a rule if that matched something else; returns whether it did. */
+    clearOther(rule: number, revision: number): boolean {
+      const known = revisionOf.get(rule)
+      if (known === undefined || known === revision) return false
+      for (const drop of forget) drop.run(rule)
+      return true
+    },
     saveState: (rule: number, { revision, since, sinceTime, floor, upto, clock }: WindowState) =>
       saveState.run(rule, revision, since, sinceTime, floor, upto, clock),
     /** The entries of each block above and after another one, in their order. */

@@ -99,13 +99,17 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     notes.delete(rule)
   }
 
+  const clearOther = ({ rule, revision }: WindowRule) => {
+    if (!tables.clearOther(rule, revision)) return
+    running.delete(rule)
+    notes.delete(rule)
+  }
+
   const stateFor = (of: WindowRule, first: WindowBlock): RunningWindow => {
     const known = running.get(of.rule)
     if (known?.revision === of.revision) return known
-    const stored = tables.state(of.rule)
-    const isOfAnother = stored !== undefined && stored.revision !== of.revision
-    if (isOfAnother) clear(of.rule)
-    const made = loadWindow(tables, of, isOfAnother ? undefined : stored, first)
+    clearOther(of)
+    const made = loadWindow(tables, of, tables.state(of.rule), first)
     running.set(of.rule, made)
     return made
   }
@@ -179,13 +183,10 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     /** All rules with `when` that are matched from now on. */
     set(all: readonly WindowRule[]) {
       enter()
-      const before = new Map(rules)
       rules.clear()
       for (const one of all) {
         rules.set(one.rule, one)
-        // A reorganisation may have left rows without a state.
-        const known = tables.state(one.rule) ?? before.get(one.rule)
-        if (known?.revision !== one.revision) clear(one.rule)
+        clearOther(one)
       }
       for (const known of [running, notes]) for (const rule of known.keys()) if (!rules.has(rule)) known.delete(rule)
     },

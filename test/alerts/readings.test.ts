@@ -4,6 +4,7 @@ import { createRandom } from '../../scripts/demo/random.ts'
 import { createAlertStore, OF_STATE, type Scan } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { ReadingRows } from '../../src/alerts/reading-blocks.ts'
+import { KEPT_BELOW, PRUNE_EVERY } from '../../src/alerts/running-window.ts'
 import type { WindowRule } from '../../src/alerts/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import type { WindowEntry } from '../../src/windows/entries.ts'
@@ -140,11 +141,14 @@ test('what holds is known after a restart and a reorganisation, however long ago
   assert.deepEqual(told(), ['confirmed 1600 a'])
 
   const often = setUp({})
-  for (const raw of makeChain({ blocks: 530, from: 1000, txs: 0 })) {
+  const long = makeChain({ blocks: KEPT_BELOW + 274, from: 1000, txs: 0 })
+  for (const raw of long) {
     often.put(raw)
     often.read(raw, { a: FINE })
   }
-  assert.equal(often.count('rule_rows'), 1529 - (1280 - 256) + 1)
+  const last = 1000 + long.length - 1
+  const pruned = last - (last % PRUNE_EVERY)
+  assert.equal(often.count('rule_rows'), last - (pruned - KEPT_BELOW) + 1)
 })
 
 const CASES = Number(process.env.CASES ?? 60)

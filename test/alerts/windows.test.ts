@@ -353,6 +353,22 @@ test('a changed rule takes over no rows that a reorganisation below a gap has le
   assert.deepEqual(told(), [])
 })
 
+test('an episode goes on where nothing was known for a while, also after a restart', () => {
+  for (const restarts of [false, true]) {
+    const { put, back, restart, told } = setUp(SUM)
+    const chain = makeChain({ blocks: 3, from: 10 })
+    put(chain[0]!, { a: 4 })
+    put(chain[1]!, {}, { revision: 0 })
+    put(chain[2]!, { a: 4 })
+    back(11)
+    if (restarts) restart()
+    const other = makeChain({ blocks: 5, parent: chain[1]!, salt: 'other' })
+    put(other[0]!, { a: 4 })
+    for (const raw of other.slice(1)) put(raw)
+    assert.deepEqual(told(), ['confirmed 10 a', 'resolved 10 a'], `restarts: ${restarts}`)
+  }
+})
+
 test('at its limits a rule goes on with the keys that it has, and says so', () => {
   const { put, told, notes } = setUp(SUM, { limits: { keys: 2, rows: 1_000 } })
   const chain = makeChain({ blocks: 3, from: 10 })
