@@ -25,7 +25,7 @@ export interface EarlierRows extends UnseenBlocks {
 export const createUnseenBlocks = (db: Db) => {
   const blocks = createBlocks(db)
   const states = db.prepare<[number], WindowState>(
-    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ?',
+    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ? AND upto >= 0',
   )
   const lastUntil = db
     .prepare<[number, number], number>(
