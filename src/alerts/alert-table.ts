@@ -47,7 +47,7 @@ export const createAlertTable = (db: Db) => {
       const added = insert.run(
         ...[id, rule, revision, targetType, toStored(confirmations), hit.notifyPending ? 1 : 0],
         ...[block, blockHashBytes(hit), dueOf(block, confirmations)],
-        ...[entity._type, entity._id, source, receivedAt, at, windowsOf(hit)],
+        ...[entity._type, entity._id, source, receivedAt, at, storedWindows(hit)],
       )
       return added.changes > 0
     },
@@ -57,7 +57,7 @@ export const createAlertTable = (db: Db) => {
     move: (n: number, hit: RuleMatch) =>
       move.run(
         ...[hit.block, blockHashBytes(hit), dueOf(hit.block, hit.confirmations), hit.source, hit.receivedAt],
-        ...[windowsOf(hit), n],
+        ...[storedWindows(hit), n],
       ),
     setState: (n: number, state: AlertState, at: number) => setState.run(STATES.indexOf(state), at, n),
 
@@ -71,5 +71,5 @@ export const createAlertTable = (db: Db) => {
   }
 }
 
-const windowsOf = ({ when }: RuleMatch): string | null => (when ? JSON.stringify(when) : null)
+const storedWindows = ({ when }: RuleMatch): string | null => (when ? JSON.stringify(when) : null)
 const blockHashBytes = ({ blockHash }: RuleMatch): Buffer => Buffer.from(blockHash.slice(2), 'hex')

@@ -161,10 +161,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       const ended = { block: now.number, conditions: window.show(key).conditions }
       tables.end(alert, dueOf(now.number, of.confirmations), ended)
     }
-    if (since) {
-      state.since = since.number
-      state.sinceTime = since.time
-    }
+    if (since) Object.assign(state, { since: since.number, sinceTime: since.time })
     state.refused += refused
     Object.assign(state, { upto: now.number, clock: now.time })
     if (now.number % PRUNE_EVERY === 0) pruneWindow(tables, of, state, now)
@@ -184,10 +181,8 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     set(all: readonly WindowRule[]) {
       enter()
       rules.clear()
-      for (const one of all) {
-        rules.set(one.rule, one)
-        clearOther(one)
-      }
+      for (const one of all) rules.set(one.rule, one)
+      all.forEach(clearOther)
       for (const known of [running, notes]) for (const rule of known.keys()) if (!rules.has(rule)) known.delete(rule)
     },
     gone(rule: number) {
