@@ -188,14 +188,32 @@ export const createRuleSequence = (shape: SequenceShape, limits: WindowLimits) =
   }
 }
 
+/**
+ * Places in the list of those that may change anything: the last step does nothing again until the
+ * step before it has come.
+ */
+export const changingMatches = (matches: readonly Omit<StepMatch, 'id'>[], steps: number): number[] => {
+  /** Keys of which the last step has come. */
+  const ended = new Set<string>()
+  const mayAct = (place: number): boolean => {
+    const { key, step } = matches[place]!
+    if (step === steps - 2) ended.delete(key)
+    if (step !== steps - 1) return true
+    const isFirst = !ended.has(key)
+    ended.add(key)
+    return isFirst
+  }
+  return [...inOrder(matches)].filter(mayAct).sort((a, b) => a - b)
+}
+
 /** By their places; at the same place, so that no match of a step continues that of another one. */
-const inOrder = (matches: readonly StepMatch[]): Iterable<number> => {
-  const order = (a: StepMatch, b: StepMatch) => a.at - b.at || rankAtPlace(a) - rankAtPlace(b)
+const inOrder = (matches: readonly Omit<StepMatch, 'id'>[]): Iterable<number> => {
+  const order = (a: Omit<StepMatch, 'id'>, b: Omit<StepMatch, 'id'>) => a.at - b.at || rankAtPlace(a) - rankAtPlace(b)
   // Matches of one kind of entity come so, and may be many.
   if (matches.every((match, i) => i === 0 || order(matches[i - 1]!, match) <= 0)) return matches.keys()
   return [...matches.keys()].sort((a, b) => order(matches[a]!, matches[b]!))
 }
-const rankAtPlace = ({ step }: StepMatch): number => (step === UNTIL ? Number.MIN_SAFE_INTEGER : -step)
+const rankAtPlace = ({ step }: Pick<StepMatch, 'step'>): number => (step === UNTIL ? Number.MIN_SAFE_INTEGER : -step)
 
 const comesBefore = (a: Place, b: Place): boolean => a.number < b.number || (a.number === b.number && a.at < b.at)
 

@@ -36,6 +36,7 @@ const ruleOf = (id: number, config: object): StoredRule => ({
   },
 })
 
+const NEVER = { targetType: 'Block', targetMap: [{ name: 'number', operator: 'Less', value: '0' }] } as const
 const CONDITIONS = { block: 'number', token: 'firstSeen' } as Partial<Record<string, string>>
 const steps = DOCUMENT_TARGETS.map((targetType): SequenceStep & Pick<RuleConfig, 'targetType' | 'targetMap'> => {
   const name = CONDITIONS[kindOfTarget(targetType)] ?? 'blockNumber'
@@ -46,7 +47,7 @@ test('a step finds what a rule of its own finds, and a rule that is gone leaves 
   const matcher = createMatcher()
   for (let from = 0; from < steps.length; from += 4) {
     const [first, ...others] = steps.slice(from, from + 4)
-    const when = { steps: [{}, ...others], within: { blocks: 1 }, until: first }
+    const when = { steps: [{}, ...others, NEVER], within: { blocks: 1 }, until: first }
     matcher.set(ruleOf(100 + from, { ...first, when }))
   }
   for (const [i, step] of steps.entries()) matcher.set(ruleOf(i, step))
@@ -63,14 +64,34 @@ test('a step finds what a rule of its own finds, and a rule that is gone leaves 
         seen += ids.length
       }
       // Only what completes a sequence is shown in an alert.
-      for (const [i, { step, id }] of matches.entries())
-        assert.equal(lasts[i]?.document._id, step === size - 1 ? id : undefined)
+      assert.ok(lasts.every(last => last === undefined))
     }
   }
   assert.ok(seen > 500, `${seen}`)
   for (let id = 0; id < 200; id++) matcher.remove(id)
   assert.equal(DOCUMENT_TARGETS.map(kindOfTarget).some(matcher.looksAt), false)
   assert.equal(matcher.size, 0)
+})
+
+test('of the last step, only what may complete a sequence is taken, with its document', () => {
+  const whole = { targetType: 'Log', targetMap: [{ name: 'blockNumber', operator: 'Greater or Equal', value: '0' }] }
+  const fourth = { targetType: 'Log', targetMap: [{ name: 'logIndex', operator: 'Equals', value: '3' }] }
+  let seen = 0
+  for (const missing of [false, true]) {
+    const matcher = createMatcher()
+    const last = { ...whole, ...(missing && { missing }) }
+    matcher.set(ruleOf(1, { ...fourth, when: { steps: [{}, last], within: { blocks: 1 } } }))
+    for (const raw of demoBlocks()) {
+      const logs = raw.receipts.flatMap(({ logs }) => logs).length
+      const [{ matches, lasts } = { matches: [], lasts: [] }] = matcher.match(open(raw)).steps ?? []
+      const ends = matches.flatMap(({ step, id }, i) => (step === 1 ? [{ id, document: lasts[i]?.document._id }] : []))
+      // The first log, and the one after the first step.
+      assert.equal(ends.length, logs === 0 ? 0 : logs > 4 ? 2 : 1)
+      for (const { id, document } of ends) assert.equal(document, missing ? undefined : id)
+      seen += Number(logs > 4)
+    }
+  }
+  assert.ok(seen > 5, `${seen}`)
 })
 
 test('entities of a block are in one order: by transaction, itself, its calls, traces, contracts and logs', () => {

@@ -1,9 +1,9 @@
-import type { StepMatch } from '../../windows/sequence.ts'
+import { changingMatches, type StepMatch } from '../../windows/sequence.ts'
 import { type Entity, entityDocument, placeInBlock } from '../entities.ts'
 import type { StoredRule } from '../rule.ts'
 import type { LastMatch } from './gather.ts'
 import { createMatchReaders, type MatchReader } from './read.ts'
-import { isSequence, type SequencePart, sequenceShape } from './steps.ts'
+import { type SequencePart, type SequenceSpec, sequenceShape } from './steps.ts'
 
 /** Matches of the steps of a rule in one block. */
 export interface GatheredSteps {
@@ -15,7 +15,7 @@ export interface GatheredSteps {
 
 /** Gathers what the steps of rules find in one block. */
 export const createStepGathering = () => {
-  const rules = new Map<StoredRule, { matches: StepMatch[]; lasts: (LastMatch | undefined)[] }>()
+  const rules = new Map<StoredRule, FoundStep[]>()
   const readers = new Map<SequencePart, MatchReader>()
   const makeReader = createMatchReaders()
   const readerOf = (part: SequencePart): MatchReader => {
@@ -31,19 +31,29 @@ export const createStepGathering = () => {
       const key = reader.key(entity)
       // What has no value is the same as nothing else.
       if ((JSON.parse(key) as unknown[]).includes(null)) return true
-      const found = rules.get(rule) ?? { matches: [], lasts: [] }
+      const found = rules.get(rule) ?? []
       rules.set(rule, found)
-      const { step } = part
-      const document = entityDocument(entity)!
-      found.matches.push({ key, step, at: placeInBlock(entity), id: document._id })
-      found.lasts.push(step === completingStep(rule) ? { kind: entity.kind, document } : undefined)
+      found.push({ key, step: part.step, at: placeInBlock(entity), entity })
       return true
     },
-    finish: (): GatheredSteps[] => [...rules].map(([rule, found]) => ({ rule, ...found })),
+    finish: (): GatheredSteps[] => [...rules].map(([rule, found]) => gatheredSteps(rule, found)),
   }
 }
 
-const completingStep = ({ input: { config } }: StoredRule): number | undefined => {
-  const shape = isSequence(config.when) ? sequenceShape(config.when) : undefined
-  return shape === undefined || shape.isMissing ? undefined : shape.steps - 1
+interface FoundStep extends Omit<StepMatch, 'id'> {
+  entity: Entity
+}
+
+/** Documents are built only of matches that may change anything. */
+const gatheredSteps = (rule: StoredRule, found: readonly FoundStep[]): GatheredSteps => {
+  const { steps, isMissing } = sequenceShape(rule.input.config.when as SequenceSpec)
+  const matches: StepMatch[] = []
+  const lasts: (LastMatch | undefined)[] = []
+  for (const place of changingMatches(found, steps)) {
+    const { entity, ...match } = found[place]!
+    const document = entityDocument(entity)!
+    matches.push({ ...match, id: document._id })
+    lasts.push(!isMissing && match.step === steps - 1 ? { kind: entity.kind, document } : undefined)
+  }
+  return { rule, matches, lasts }
 }
