@@ -1,8 +1,10 @@
-import { createBlocks, timeOfBlock } from '../engine/blocks.ts'
+import { createBlocks } from '../engine/blocks.ts'
+import { lazy } from '../lib/caches.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { WindowEntry } from '../windows/entries.ts'
 import { reachOf, type WindowSpec } from '../windows/spec.ts'
+import type { WindowBlock } from '../windows/window.ts'
 import type { RunningWindow } from './running-window.ts'
 import type { WindowState, WindowTables } from './window-tables.ts'
 import type { WindowRule } from './windows.ts'
@@ -19,11 +21,17 @@ export interface EarlierRows extends UnseenBlocks {
   /** `matching` of the rule. */
   revision: number
   rows: { number: number; entries: WindowEntry[] }[]
+  /** Whether nothing further is to be filled. */
+  isLast: boolean
 }
 
-/** Finds blocks that the windows of rules should know, of the state that the connection sees. */
+/**
+ * Finds blocks that the windows of rules should know, of the state that the connection sees. To be
+ * made anew for each look at all rules: it reads the ranges of stored blocks once.
+ */
 export const createUnseenBlocks = (db: Db) => {
   const blocks = createBlocks(db)
+  const ranges = lazy(blocks.ranges)
   const states = db.prepare<[number], WindowState>(
     'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ? AND upto >= 0',
   )
@@ -41,7 +49,7 @@ export const createUnseenBlocks = (db: Db) => {
     const first = count === undefined ? undefined : Math.max(0, upto + 2 - count)
     if (first === undefined ? sinceTime <= clock - seconds! : since <= first) return undefined
     const to = since - 1
-    const range = blocks.ranges().find(({ from, to: last }) => from <= to && to <= last)
+    const range = ranges().find(({ from, to: last }) => from <= to && to <= last)
     const hash = blocks.hash(to)
     if (!range || hash === undefined) return undefined
     const begin = first ?? lastUntil.get(since, clock - seconds!) ?? 0
@@ -50,24 +58,37 @@ export const createUnseenBlocks = (db: Db) => {
 }
 
 /**
- * Takes rows of blocks right below those that a rule knows, in the transaction of a write. Returns
- * whether it did: not for another chain or rule, or where there is no room.
+ * Takes rows of blocks right below those that a rule knows, in the transaction of a write; not for
+ * another chain or rule, or where there is no room. Returns whether the windows in memory are to be
+ * made anew: only with the last part, as that takes long.
  */
 export const takeEarlier = (
   { db, tables }: { db: Db; tables: WindowTables },
-  { rule, revision, limits }: WindowRule,
-  running: RunningWindow | undefined,
-  earlier: EarlierRows,
+  of: WindowRule,
+  { from, to, hash, revision, rows, isLast }: EarlierRows,
+  stateFor: (of: WindowRule, first: WindowBlock) => RunningWindow,
 ): boolean => {
-  const state = tables.state(rule)
-  if (earlier.revision !== revision || state?.revision !== revision || state.since !== earlier.to + 1) return false
-  if (createBlocks(db).hash(earlier.to) !== earlier.hash) return false
-  const added = earlier.rows.reduce((sum, { entries }) => sum + entries.length, 0)
-  const { keys, rows } = running?.window.size ?? { keys: 0, rows: 0 }
-  if (keys >= limits.keys || rows + added > limits.rows) return false
-  const timeOf = (number: number) => timeOfBlock(db, number) ?? state.sinceTime
-  tables.dropBetween(rule, earlier.from, earlier.to)
-  for (const { number, entries } of earlier.rows) tables.addRows(rule, { number, time: timeOf(number) }, entries)
-  tables.saveState(rule, { ...state, since: earlier.from, sinceTime: timeOf(earlier.from) })
-  return true
+  const { rule, limits } = of
+  const stored = tables.state(rule)
+  if (revision !== of.revision || stored?.revision !== revision || stored.since !== to + 1) return false
+  if (createBlocks(db).hash(to) !== hash) return false
+  const state = stateFor(of, { number: stored.upto + 1, time: stored.clock })
+  const filled = state.filled ?? { rows: 0, keys: new Set<string>() }
+  const added = rows.flatMap(({ entries }) => entries)
+  const keys = new Set(added.map(({ key }) => key)).difference(filled.keys)
+  const { size } = state.window
+  if (size.keys + filled.keys.size + keys.size > limits.keys * FILLED_SHARE) return false
+  if (size.rows + filled.rows + added.length > limits.rows * FILLED_SHARE) return false
+  filled.rows += added.length
+  for (const key of keys) filled.keys.add(key)
+  const times = db.prepare<[number], number>('SELECT time FROM block WHERE number = ?').pluck()
+  const timeOf = (number: number) => times.get(number) ?? stored.sinceTime
+  tables.dropBetween(rule, from, to)
+  for (const { number, entries } of rows) tables.addRows(rule, { number, time: timeOf(number) }, entries)
+  Object.assign(state, { since: from, sinceTime: timeOf(from), floor: Math.min(state.floor, from), filled })
+  tables.saveState(rule, state)
+  return isLast
 }
+
+/** Share of its limits that a rule may fill: the next blocks need room, too. */
+const FILLED_SHARE = 0.9

@@ -1,3 +1,4 @@
+import { isSeen } from '../windows/compared.ts'
 import { createNewestWindow } from '../windows/newest.ts'
 import { isOfWindows, reachOf, type WindowSpan } from '../windows/spec.ts'
 import { createRuleWindow, type RuleWindow, type WindowBlock } from '../windows/window.ts'
@@ -10,6 +11,8 @@ export interface RunningWindow extends WindowState {
   /** Alerts by the keys of open episodes. */
   open: Map<string, number>
   refused: number
+  /** What the store has of earlier blocks, and memory has not. */
+  filled?: { rows: number; keys: Set<string> }
 }
 
 /** Blocks below a window whose rows are kept: no chain is known to reorganise deeper. */
@@ -41,6 +44,12 @@ export const loadWindow = (
   return { ...state, window, open, refused: 0 }
 }
 
+/** Whether the store has all that the windows need, which memory is to take over. */
+export const isFilled = ({ filled, since, sinceTime, upto, clock }: RunningWindow, spec: WindowRule['spec']): boolean =>
+  filled !== undefined &&
+  isOfWindows(spec) &&
+  isSeen({ number: since, time: sinceTime }, reachOf(spec), { number: upto, time: clock })
+
 /** Drops what neither a window nor a reorganisation needs any more. */
 export const pruneWindow = (
   tables: WindowTables,
@@ -68,4 +77,4 @@ export const firstOfWindow = (
 ): number | undefined =>
   within.blocks !== undefined
     ? now.number - within.blocks + 1
-    : tables.firstAfter(now.time - within.seconds!, Math.max(floor, since))
+    : tables.firstAfter(now.time - within.seconds!, Math.max(floor, Math.min(since, now.number)))

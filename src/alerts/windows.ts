@@ -10,7 +10,7 @@ import type { RuleWindow, WindowBlock, WindowLimits } from '../windows/window.ts
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
 import { createReadingBlocks, type ReadingRows } from './reading-blocks.ts'
 import { type EarlierRows, takeEarlier } from './rebuild.ts'
-import { loadWindow, PRUNE_EVERY, pruneWindow, type RunningWindow } from './running-window.ts'
+import { isFilled, loadWindow, PRUNE_EVERY, pruneWindow, type RunningWindow } from './running-window.ts'
 import type { StepRows } from './sequences.ts'
 import { createWindowTables } from './window-tables.ts'
 
@@ -107,7 +107,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
 
   const stateFor = (of: WindowRule, first: WindowBlock): RunningWindow => {
     const known = running.get(of.rule)
-    if (known?.revision === of.revision) return known
+    if (known?.revision === of.revision && !isFilled(known, of.spec)) return known
     clearOther(of)
     const made = loadWindow(tables, of, tables.state(of.rule), first)
     running.set(of.rule, made)
@@ -193,7 +193,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     fill(earlier: EarlierRows) {
       enter()
       const of = rules.get(earlier.rule)
-      if (of && takeEarlier({ db, tables }, of, running.get(of.rule), earlier)) running.delete(of.rule)
+      if (of && takeEarlier({ db, tables }, of, earlier, stateFor)) running.delete(of.rule)
     },
     step(all: readonly WindowRows[], chain: unknown) {
       if (rules.size === 0) return

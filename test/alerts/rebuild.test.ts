@@ -50,7 +50,7 @@ const setUp = (spec: WindowSpec, start: number, limits = { keys: 100, rows: 1_00
     return alertStore
   }
   let alertStore = open()
-  const unseen = createUnseenBlocks(store.db)
+  const unseen = (...asked: [number, number, WindowSpec]) => createUnseenBlocks(store.db)(...asked)
   const matched = new Map<string, Value[]>()
   const entriesOf = (values: readonly Value[]): WindowEntry[] => {
     const entries = createEntries<Value>(measuresOf(spec), {
@@ -97,7 +97,9 @@ const setUp = (spec: WindowSpec, start: number, limits = { keys: 100, rows: 1_00
       const rows = numbers
         .map(number => ({ number, entries: entriesOf(matched.get(chain.get(number)!)!) }))
         .filter(({ entries }) => entries.length > 0)
-      const earlier = [{ rule: 1, revision: 1, from, to: gap.to, hash: hash ?? gap.hash, rows }]
+      const earlier = [
+        { rule: 1, revision: 1, from, to: gap.to, hash: hash ?? gap.hash, rows, isLast: from === gap.from },
+      ]
       store.writer.also(() => {
         alertStore.stored({ hits: [], earlier })
         if (fails) throw new Error('the disk is full')
@@ -177,8 +179,29 @@ test('blocks that are not stored end what is filled, and so does the limit of ro
   assert.deepEqual([early.gap()!.from, early.gap()!.to], [37, 37])
   early.fill(10)
   assert.equal(early.gap(), undefined)
-  const full = setUp(spec, 38, { keys: 100, rows: 4 })
+  const full = setUp(spec, 38, { keys: 100, rows: 5 })
   for (const raw of chain) full.put(raw, [{ key: 'a', value: 1 }])
   full.fill(2)
   assert.deepEqual(full.gap()!.to, 35)
+  // Also of several parts between two blocks.
+  full.fill(1)
+  full.restart()
+  full.fill(1)
+  assert.deepEqual(full.gap()!.to, 35)
+})
+
+test('a reorganisation takes nothing from windows that were filled', () => {
+  const spec: WindowSpec = {
+    within: { seconds: 12 * 2_300 },
+    conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
+  }
+  const { put, fill, gap, back } = setUp(spec, 2_300)
+  const chain = makeChain({ blocks: 2_500, from: FROM, txs: 1, logs: 0 })
+  for (const raw of chain) put(raw, [])
+  assert.ok(gap())
+  fill(10_000)
+  assert.equal(gap(), undefined)
+  back(Number(chain.at(-2)!.block.number))
+  put(makeChain({ blocks: 1, parent: chain.at(-2)!, txs: 1, logs: 0, salt: 'other' })[0]!, [])
+  assert.equal(gap(), undefined)
 })

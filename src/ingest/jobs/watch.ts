@@ -27,6 +27,7 @@ const repeat = async ({ signal }: Pick<Work, 'signal'>, ms: number, run: () => P
 }
 
 const RULES_MS = 200
+const FILL_MS = 1_000
 const REQUESTS_MS = 1000
 
 /** Applies changed rules also where no block comes, and searches history where they ask for it. */
@@ -85,11 +86,11 @@ export const watchWindows = async (work: Work) => {
   const rebuild = createWindowRebuild({
     ...{ rules: ruleWatcher, log, signal },
     open: () => work.remote?.openReader() ?? openSearcher(work.store, nativeBinding()),
-    unseen: createUnseenBlocks(db),
+    unseen: () => createUnseenBlocks(db),
     tell: pipeline.tell,
   })
   try {
-    await repeat(work, RULES_MS, rebuild)
+    await repeat(work, FILL_MS, rebuild)
   } finally {
     db.close()
   }

@@ -18,7 +18,8 @@ export interface WindowRebuildOptions {
     listsOf(account: number): FindList
   }
   open(): DocumentReader
-  unseen: ReturnType<typeof createUnseenBlocks>
+  /** Made for each look at all rules. */
+  unseen(): ReturnType<typeof createUnseenBlocks>
   tell(update: AlertUpdate): Promise<void>
   log: Log
   signal: AbortSignal
@@ -37,16 +38,22 @@ const AGAIN_MS = 60_000
  * below what the rule knows, so none counts twice, and after a kill it goes on where it was.
  */
 export const createWindowRebuild = (options: WindowRebuildOptions) => {
-  const { rules, unseen, signal, log } = options
+  const { rules, signal, log } = options
+  let unseen = options.unseen()
+  const unfit = new WeakSet<StoredRule>()
   const spans = new Map<number, number>()
   const waits = new Map<number, { revision: number; until: number }>()
 
   const openOf = (rule: StoredRule): UnseenBlocks | undefined => {
+    if (unfit.has(rule)) return undefined
     const { id, matching, revision, input } = rule
     const wait = waits.get(id)
     if (wait?.revision === revision && performance.now() < wait.until) return undefined
-    if (input.config.targetType === 'State' || isSequence(input.config.when) || hiddenFields(input.config).length > 0)
+    const { targetType, when } = input.config
+    if (targetType === 'State' || isSequence(when) || hiddenFields(input.config).length > 0) {
+      unfit.add(rule)
       return undefined
+    }
     return unseen(id, matching, windowSpecOf(input.config))
   }
 
@@ -73,24 +80,26 @@ export const createWindowRebuild = (options: WindowRebuildOptions) => {
     }
     if (rules.rule(rule.id)?.revision !== rule.revision) return
     const { id, matching: revision } = rule
-    await options.tell({ hits: [], earlier: [{ rule: id, revision, from: first, to, hash, rows }] })
+    const isLast = first <= from
+    await options.tell({ hits: [], earlier: [{ rule: id, revision, from: first, to, hash, rows, isLast }] })
   }
 
   return async () => {
-    const open = rules.ofWindows().flatMap(rule => {
-      const gap = openOf(rule)
-      return gap ? [{ rule, gap }] : []
-    })
+    unseen = options.unseen()
+    const open = rules.ofWindows().filter(openOf)
     for (const known of [spans, waits]) for (const id of known.keys()) if (!rules.rule(id)) known.delete(id)
     if (open.length === 0) return
     const documents = options.open()
     try {
-      for (const { rule, gap } of open) {
+      for (const rule of open) {
         signal.throwIfAborted()
         try {
+          // The others may have taken long.
+          const gap = rules.rule(rule.id)?.revision === rule.revision ? openOf(rule) : undefined
+          if (!gap) continue
           await fill(rule, gap, documents)
           const left = openOf(rule)
-          if (left?.to !== gap.to || left.hash !== gap.hash) continue
+          if (!left || left.to < gap.to) continue
         } catch (error) {
           if (signal.aborted) throw error
           log.error('Failed to fill the windows of a rule from stored blocks, will retry later', {
