@@ -137,7 +137,7 @@ An account has more than 1000 silences that are not over. Remove some, or name s
 A rule has more than 100 balances to read. Spread the addresses over several rules, with more blocks between their readings.
 An account has more than 2000 matches in one block. No alerts are made for further matches: narrow the conditions of the rules.
 A rule has more than 100000 keys in its windows. Matches of further keys are left out: narrow the conditions of the rule.
-A rule has more than 1000000 rows in its windows, one for each key and block. Matches of further keys are left out: narrow the conditions of the rule, or shorten its windows.
+A rule has more than 1000000 rows in its windows, one for each key and block. Further matches are left out: narrow the conditions of the rule, or shorten its windows.
 A request for series has more than 500000 numbers, which are rules times buckets. Ask for fewer buckets, or for some of the rules.
 An account has more than 4 simulations and tests of rules under way. Try again when one of them has ended.
 An account has more than 100 deliveries under way. Further deliveries wait. Those that take longer than a second are counted separately, up to four times as many.
