@@ -63,6 +63,12 @@ describe('Explore', { skip }, () => {
     await page.getByRole('complementary').waitFor({ state: 'detached' })
   })
 
+  test('names in the address that every object has are names like others', async t => {
+    const page = await bench.enter(t, '/console/explore?range=constructor&columns=constructor,toString')
+    await page.getByRole('button', { name: /All of the chain/ }).waitFor()
+    await page.getByRole('columnheader', { name: 'constructor' }).waitFor()
+  })
+
   test('the box takes addresses, hashes, block numbers, and JSON with all of its digits', async t => {
     const page = await bench.enter(t, '/console/explore?kinds=block,tx,event')
     const ask = async (text: string, as: string) => {

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { callApiForStream } from '../../api/client.ts'
+import { ownEntry } from '../../api/json.ts'
 import { Fault, Progress } from '../../parts/answer.tsx'
 import { Button, CheckField, Dialog, Form, SelectField } from '../../parts/controls.tsx'
 import { countText, formatBytes } from '../../parts/format.ts'
@@ -51,7 +52,7 @@ export const DownloadDialog = ({ search, asked, total, onClose }: DownloadProps)
           asked,
           isAll || hasColumns
             ? undefined
-            : search.columns.flatMap(name => MADE_OF[name] ?? (name.startsWith('@') ? [] : [name])),
+            : search.columns.flatMap(name => ownEntry(MADE_OF, name) ?? (name.startsWith('@') ? [] : [name])),
         ),
         ...{
           form,

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { ownEntry } from '../../api/json.ts'
 import { setQuery } from '../../browser/router.tsx'
 import { DateTimeField, Dialog, Form } from '../../parts/controls.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -35,7 +36,7 @@ export const RangeMenu = ({ search }: { search: Search }) => {
                 {time(from)} – {time(to)}
               </span>
             ) : (
-              (PRESETS[range] ?? PRESETS[''])
+              (ownEntry(PRESETS, range) ?? PRESETS[''])
             )}
             <Icon name="down" />
           </>

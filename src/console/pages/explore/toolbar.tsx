@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { isJsonObject, parseJson } from '../../api/json.ts'
+import { isJsonObject, ownEntry, parseJson } from '../../api/json.ts'
 import type { Kind } from '../../api/wire.ts'
 import { useKey } from '../../browser/keys.ts'
 import { Link, navigate, setQuery } from '../../browser/router.tsx'
@@ -207,7 +207,7 @@ const Chooser = ({ columns, catalogue, kinds, onClose }: ChooserProps) => {
   )
 }
 
-const titleOf = (name: string) => TITLES[name] ?? name
+const titleOf = (name: string) => ownEntry(TITLES, name) ?? name
 
 interface Saved {
   name: string
