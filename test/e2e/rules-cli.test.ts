@@ -45,9 +45,13 @@ test('rules and deliveries are seen and set going from the command line, with a 
   assert.match(lines[3]!, / from 0x[\da-fA-F]{40} .*, value [\d.e-]+$/)
   const simulated = JSON.parse(await cs('simulate', file, '--from', '3', '--to', 'latest-4', '--size', '1', '--json'))
   const { hits, ...counts } = simulated as { hits: { _id: string }[] }
+  const told = (messages: number) => ({
+    alerts: messages,
+    messages: [0, 1].map(action => ({ action, type: 'Webhook (POST)', messages })),
+  })
   assert.deepEqual(
     [counts, hits.map(({ _id }) => _id)],
-    [{ total: 3, fromBlock: 3, toBlock: 5, complete: true, holes: [], warnings: [] }, [hash(5)]],
+    [{ total: 3, fromBlock: 3, toBlock: 5, complete: true, holes: [], warnings: [], ...told(3) }, [hash(5)]],
   )
   // Beyond what is stored nothing is said to have been looked at.
   for (const [args, missing] of [
@@ -57,7 +61,7 @@ test('rules and deliveries are seen and set going from the command line, with a 
     const beyond = JSON.parse(await cs('simulate', file, ...args, '--json'))
     assert.deepEqual(beyond, {
       ...{ total: 0, fromBlock: missing.from, toBlock: missing.to, complete: false, holes: [missing], hits: [] },
-      warnings: [],
+      ...{ warnings: [], ...told(0) },
     })
   }
   assert.equal(await cs('list'), 'There are no rules.\n')
