@@ -123,7 +123,9 @@ describe('the shell of the console', { skip }, () => {
     await page.keyboard.press('j')
     await counted(page.locator('[data-at]'), 1)
     await page.getByRole('button', { name: 'Account and settings' }).focus()
-    for (const key of ['Enter', 'End', 'Enter']) await page.keyboard.press(key)
+    await page.keyboard.press('Enter')
+    await page.getByText('Sign out').waitFor()
+    for (const key of ['End', 'Enter']) await page.keyboard.press(key)
     await page.getByLabel('Token', { exact: true }).waitFor()
   })
 
