@@ -6,7 +6,7 @@ import type { WindowEntry } from '../windows/entries.ts'
 import { reachOf, type WindowSpec } from '../windows/spec.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { RunningWindow } from './running-window.ts'
-import type { WindowState, WindowTables } from './window-tables.ts'
+import { prepareWindowState, type WindowTables } from './window-tables.ts'
 import type { WindowRule } from './windows.ts'
 
 /** Stored blocks that lie in the windows of a rule, and right below those that it knows. */
@@ -32,9 +32,7 @@ export interface EarlierRows extends UnseenBlocks {
 export const createUnseenBlocks = (db: Db) => {
   const blocks = createBlocks(db)
   const ranges = lazy(blocks.ranges)
-  const states = db.prepare<[number], WindowState>(
-    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ? AND upto >= 0',
-  )
+  const states = prepareWindowState(db)
   const lastUntil = db
     .prepare<[number, number], number>(
       'SELECT number FROM block WHERE number < ? AND time <= ? ORDER BY number DESC LIMIT 1',

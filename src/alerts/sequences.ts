@@ -4,6 +4,7 @@ import { createRuleSequence, type RuleSequence, type SequenceShape, type StepMat
 import { namedKey } from '../windows/shown-key.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { AlertWindow, RuleMatch } from './alert.ts'
+import { createRuleMemory } from './rule-memory.ts'
 import { firstOfWindow, KEPT_BELOW, PRUNE_EVERY } from './running-window.ts'
 import { createWindowTables, type WindowState } from './window-tables.ts'
 import { matchInBlock, type WindowRows, type WindowRule, windowAlertId } from './windows.ts'
@@ -40,30 +41,14 @@ interface RunningSequence extends WindowState {
 export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string) => void) => {
   const tables = createWindowTables(db, 'sequences')
   const blocks = createBlocks(db)
-  const rules = new Map<number, SequenceRule>()
-  const running = new Map<number, RunningSequence>()
-  const notes = new Map<number, string>()
-  let written = -1
-
-  /** What a failed transaction had changed in memory goes. */
-  const enter = () => {
-    const stored = tables.writes()
-    if (stored !== written) running.clear()
-    written = stored + 1
-    tables.noteWrite(written)
-  }
-
-  const clearOther = ({ rule, revision }: SequenceRule) => {
-    if (!tables.clearOther(rule, revision)) return
-    running.delete(rule)
-    notes.delete(rule)
-  }
+  const memory = createRuleMemory<SequenceRule, RunningSequence>(tables)
+  const { rules, running, notes, enter } = memory
 
   const stateFor = (of: SequenceRule, { number, time }: WindowBlock): RunningSequence => {
     const { rule, revision, shape, limits } = of
     const known = running.get(rule)
     if (known?.revision === revision) return known
-    clearOther(of)
+    memory.clearOther(of)
     const fresh = { revision, since: number, sinceTime: time, floor: 0, upto: number - 1, clock: 0 }
     const state: WindowState = tables.state(rule) ?? fresh
     const sequence = createRuleSequence(shape, limits)
@@ -108,9 +93,7 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     state.clock = now.time
     if (now.number % PRUNE_EVERY === 0) prune(of, state, now)
     tables.saveState(of.rule, state)
-    const text = sequenceNote(of, state, now)
-    if (text === undefined) notes.delete(of.rule)
-    else notes.set(of.rule, text)
+    memory.note(of.rule, sequenceNote(of, state, now))
   }
 
   const prune = ({ rule, shape }: SequenceRule, state: RunningSequence, now: WindowBlock) => {
@@ -124,20 +107,8 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
 
   return {
     /** All rules with steps that are matched from now on. */
-    set(all: readonly SequenceRule[]) {
-      enter()
-      rules.clear()
-      for (const one of all) {
-        rules.set(one.rule, one)
-        clearOther(one)
-      }
-      for (const known of [running, notes]) for (const rule of known.keys()) if (!rules.has(rule)) known.delete(rule)
-    },
-    gone(rule: number) {
-      rules.delete(rule)
-      running.delete(rule)
-      notes.delete(rule)
-    },
+    set: memory.set,
+    gone: memory.gone,
     step(all: readonly WindowRows[], chain: unknown) {
       if (rules.size === 0) return
       enter()
@@ -155,7 +126,7 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
       enter()
       running.clear()
     },
-    notes: (): ReadonlyMap<number, string> => notes,
+    notes: () => notes,
   }
 }
 

@@ -15,6 +15,12 @@ export interface WindowState {
   clock: number
 }
 
+/** Reads the state of a rule, unless it was dropped. */
+export const prepareWindowState = (db: Db) =>
+  db.prepare<[number], WindowState>(
+    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ? AND upto >= 0',
+  )
+
 export type WindowTables = ReturnType<typeof createWindowTables>
 
 /**
@@ -22,9 +28,7 @@ export type WindowTables = ReturnType<typeof createWindowTables>
  * name under which its user counts the writes.
  */
 export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'windows') => {
-  const states = db.prepare<[number], WindowState>(
-    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ? AND upto >= 0',
-  )
+  const states = prepareWindowState(db)
   const saveState = db.prepare(
     `INSERT OR REPLACE INTO rule_window (rule, revision, since, since_time, floor, upto, clock) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )

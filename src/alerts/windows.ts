@@ -10,6 +10,7 @@ import type { RuleWindow, WindowBlock, WindowLimits } from '../windows/window.ts
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
 import { createReadingBlocks, type ReadingRows } from './reading-blocks.ts'
 import { type EarlierRows, takeEarlier } from './rebuild.ts'
+import { createRuleMemory } from './rule-memory.ts'
 import { isFilled, loadWindow, PRUNE_EVERY, pruneWindow, type RunningWindow } from './running-window.ts'
 import type { StepRows } from './sequences.ts'
 import { createWindowTables } from './window-tables.ts'
@@ -80,35 +81,13 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
   const tables = createWindowTables(db)
   const blocks = createBlocks(db)
   const decided = createReadingBlocks(db)
-  const rules = new Map<number, WindowRule>()
-  const running = new Map<number, RunningWindow>()
-  const notes = new Map<number, string>()
-  let written = -1
-
-  /** What a failed transaction had changed in memory goes. */
-  const enter = () => {
-    const stored = tables.writes()
-    if (stored !== written) running.clear()
-    written = stored + 1
-    tables.noteWrite(written)
-  }
-
-  const clear = (rule: number) => {
-    tables.clear(rule)
-    running.delete(rule)
-    notes.delete(rule)
-  }
-
-  const clearOther = ({ rule, revision }: WindowRule) => {
-    if (!tables.clearOther(rule, revision)) return
-    running.delete(rule)
-    notes.delete(rule)
-  }
+  const memory = createRuleMemory<WindowRule, RunningWindow>(tables)
+  const { rules, running, notes, enter } = memory
 
   const stateFor = (of: WindowRule, first: WindowBlock): RunningWindow => {
     const known = running.get(of.rule)
     if (known?.revision === of.revision && !isFilled(known, of.spec)) return known
-    clearOther(of)
+    memory.clearOther(of)
     const made = loadWindow(tables, of, tables.state(of.rule), first)
     running.set(of.rule, made)
     return made
@@ -166,7 +145,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     Object.assign(state, { upto: now.number, clock: now.time })
     if (now.number % PRUNE_EVERY === 0) pruneWindow(tables, of, state, now)
     tables.saveState(rule, state)
-    setNote(notes, of, noteOn(of, state, now))
+    memory.note(rule, noteOn(of, state, now))
   }
 
   const stepAll = (block: WindowRows, chain: unknown) => {
@@ -178,16 +157,10 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
 
   return {
     /** All rules with `when` that are matched from now on. */
-    set(all: readonly WindowRule[]) {
-      enter()
-      rules.clear()
-      for (const one of all) rules.set(one.rule, one)
-      all.forEach(clearOther)
-      for (const known of [running, notes]) for (const rule of known.keys()) if (!rules.has(rule)) known.delete(rule)
-    },
+    set: memory.set,
     gone(rule: number) {
-      rules.delete(rule)
-      clear(rule)
+      tables.clear(rule)
+      memory.gone(rule)
     },
     /** Takes what lies right below the blocks that a rule knows. */
     fill(earlier: EarlierRows) {
@@ -223,7 +196,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       return tables.back(to)
     },
     tells: (rule: number): boolean => rules.get(rule)?.notifyResolved === true,
-    notes: (): ReadonlyMap<number, string> => notes,
+    notes: () => notes,
   }
 }
 
@@ -257,11 +230,6 @@ const shownWindow = (
     window: { fromBlock: from ?? now.number, toBlock: now.number, ...(isOfWindows(spec) && spec.within) },
     ...{ conditions, matches, entities: ids, late: false },
   }
-}
-
-const setNote = (notes: Map<number, string>, { rule }: WindowRule, text: string | undefined) => {
-  if (text === undefined) notes.delete(rule)
-  else notes.set(rule, text)
 }
 
 /** What the owner of the rule should know of its windows; undefined: nothing. */
