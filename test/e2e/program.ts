@@ -40,7 +40,7 @@ export interface Options {
   scopes?: readonly TokenScope[] | undefined
 }
 
-interface Test {
+export interface Test {
   after(fn: () => unknown): void
 }
 

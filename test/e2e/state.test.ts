@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { LOW_HEALTH_FACTOR, RELAYER_WITHOUT_GAS } from '../support/worked-rules.ts'
 import { after, pause, serve, tempFolder, until, untilIs } from './program.ts'
 
 const skip = anvilPath === undefined && 'there is no anvil for this platform'
@@ -218,34 +219,9 @@ test('state that rules read: a balance that falls, a feed that reverts, over a r
   assert.deepEqual((await server.ask<{ warnings: string[] }>(`/alerting/rules/${price.id}/`)).body.warnings, [])
 })
 
-const RELAYER = {
-  targetType: 'State',
-  targetMap: [{ name: 'value.coin', operator: 'Less', value: '0.5' }],
-  read: { balances: [WALLET, FEED], every: { blocks: 25 } },
-  when: {
-    ...{ by: ['address'], hold: { blocks: 5 } },
-    resolve: [{ name: 'value.coin', operator: 'Greater or Equal', value: '1' }],
-  },
-  notify: { resolved: true },
-}
-const POOL = '0x87870Bca3F3fD6335C3F4ce8392D69350B4fA4E2'
+const POOL = LOW_HEALTH_FACTOR.read.address
 /** Answers five zeros and its slot 0. */
 const POOL_CODE = '0x60005460a05260c06000f3'
-const HEALTH = {
-  targetType: 'State',
-  targetMap: [{ name: 'result.healthFactor.scaled', operator: 'Less', value: '1.05' }],
-  read: {
-    address: POOL,
-    call: 'function getUserAccountData(address user) view returns (uint256 totalCollateralBase, uint256 totalDebtBase, uint256 availableBorrowsBase, uint256 currentLiquidationThreshold, uint256 ltv, uint256 healthFactor)',
-    ...{ args: [WALLET], decimals: 18, every: { blocks: 1 } },
-  },
-  when: {
-    hold: { blocks: 10 },
-    resolve: [{ name: 'result.healthFactor.scaled', operator: 'Greater or Equal', value: '1.15' }],
-  },
-  notify: { resolved: true },
-}
-
 test('state that must hold for some blocks: a relayer without gas money and a health factor, over a restart and reorganisations', {
   skip,
 }, async t => {
@@ -274,8 +250,8 @@ test('state that must hold for some blocks: a relayer without gas money and a he
     assert.deepEqual(body.warnings, [])
     return body
   }
-  const relayer = await create('Relayer', RELAYER)
-  const factor = await create('Health factor', HEALTH)
+  const relayer = await create('Relayer', RELAYER_WITHOUT_GAS)
+  const factor = await create('Health factor', LOW_HEALTH_FACTOR)
   const everyBlock = await create('Every block', {
     ...{ targetType: 'State', targetMap: [{ name: 'blockNumber', operator: 'Greater', value: '0' }] },
     read: { balances: [POOL], every: { blocks: 1 } },

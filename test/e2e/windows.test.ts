@@ -1,85 +1,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { RawBlock } from '../../src/chain/wire.ts'
 import { checksumAddress } from '../../src/lib/keccak.ts'
-import { startNode } from '../support/node.ts'
-import { makeChain } from '../support/pack.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { serve, tempFolder, until } from './program.ts'
+import { type Mined, startRule, type Told } from './rule-scene.ts'
 
-const NETWORK = 'ethereum/made-up/mainnet'
 const SENDER = `0x${'5e'.repeat(20)}` as const
 
-interface Told {
-  id: string
-  type: string
-  entity: { _id: string; _type: string }
-  when: {
-    key: Record<string, string>
-    window: Record<string, number>
-    conditions: { aggregate: string; value: string | null }[]
-    matches: number
-    entities: string[]
-    ended?: { block: number }
-  }
-}
-
 /** A chain whose blocks have one transaction each, by the sender where `sends` says so. */
-const scene = async (t: TestContext, rule: object, more: object = {}) => {
-  const data = tempFolder(t)
-  const chain = makeChain({ blocks: 3, from: 100, txs: 1, logs: 0 })
-  const node = await startNode(t, chain)
-  const receiver = await startReceiver(t)
-  const args = ['--network', NETWORK, '--rpc', node.url, '--from', '100', '--poll-interval', '20ms']
-  const start = () => serve(t, data, [...args, '--allow-target', '127.0.0.1/32'])
-  let server = await start()
-  const stored = (block: number) =>
-    until(
-      () => server.total(NETWORK, 'block', { range: { 'number.num': { gte: block } } }),
-      total => total > 0,
-    )
-  await stored(102)
-  const { status, body } = await server.ask<{ id: number; warnings: string[] }>('/alerting/rules/', {
-    ...{ name: 'windows', maxConfirmationCount: 0, ...more },
-    ...{ technology: 'ethereum', blockchain: 'made-up', network: 'mainnet' },
-    config: { ...rule, alerts: [{ type: 'Webhook (POST)', parameters: { url: `${receiver.url}/hook` } }] },
-  })
-  assert.equal(status, 201, JSON.stringify(body))
-  let salt = 0
-  const mine = async (sends: readonly boolean[]) => {
-    for (const send of sends) {
-      const [raw] = makeChain({ blocks: 1, parent: chain.at(-1)!, txs: 1, logs: 0, salt: String(salt++) }) as [RawBlock]
-      if (send) Object.assign(raw.block.transactions[0]!, { from: SENDER, value: '0xde0b6b3a7640000' })
-      chain.push(raw)
-      node.extend([raw])
-    }
-    await stored(Number(chain.at(-1)!.block.number))
-  }
+const scene = async (t: TestContext, config: object, rule: object = {}) => {
+  const { mine, reorganise, tells, ...others } = await startRule(t, config, { rule })
+  const made = (sends: readonly boolean[]): Mined[] =>
+    sends.map(send => (send ? { transaction: { from: SENDER, value: '0xde0b6b3a7640000' } } : {}))
   return {
-    mine,
-    chain,
-    reorganise(depth: number, sends: readonly boolean[]) {
-      chain.length -= depth
-      return mine(sends)
-    },
-    async restart() {
-      server.signal('SIGKILL')
-      await server.ended
-      server = await start()
-    },
-    rule: async () => (await server.ask<{ warnings: string[] }>(`/alerting/rules/${body.id}/`)).body,
-    alerts: async () =>
-      (
-        await server.ask<{ alerts: { id: string; state: string; block: number }[] }>(
-          `/alerting/rules/${body.id}/alerts/`,
-        )
-      ).body.alerts,
-    told: () => receiver.calls.map(({ body }) => JSON.parse(body) as Told),
-    types: (count: number) =>
-      until(
-        () => receiver.calls.map(({ body }) => (JSON.parse(body) as Told).type),
-        types => types.length >= count,
-      ),
+    ...others,
+    mine: (sends: readonly boolean[]) => mine(made(sends)),
+    reorganise: (depth: number, sends: readonly boolean[]) => reorganise(depth, made(sends)),
+    types: async (count: number) => (await tells(count)).map(({ type }) => type),
   }
 }
 

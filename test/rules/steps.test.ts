@@ -4,7 +4,7 @@ import { findIneffective } from '../../src/rules/ineffective.ts'
 import { listsIn, type RuleConfig } from '../../src/rules/rule.ts'
 import { checkRule } from '../../src/rules/schema.ts'
 import { findUnsatisfiable } from '../../src/rules/unsatisfiable.ts'
-import { CHANGED_THEN_UPGRADED, SCHEDULED_AND_LEFT } from '../support/sequences.ts'
+import { CHANGED_THEN_UPGRADED, SCHEDULED_AND_LEFT } from '../support/worked-rules.ts'
 
 const checked = (config: object, when: unknown, notify?: unknown) =>
   checkRule({
