@@ -151,7 +151,7 @@ const copyWhole = (db: Database.Database, source: Database.Database): SalvageRes
   db.exec("INSERT OR REPLACE INTO meta (key, value) VALUES ('similar_bits', 0)")
   needed('rule', () => db.exec('INSERT INTO rule SELECT * FROM old.rule'))
   needed('sqlite_sequence', () => {
-    const counted = ['segment', 'alert', 'outbox']
+    const counted = ['segment', 'alert', 'outbox', 'repeat']
     for (const name of counted) {
       const seq = db.prepare<[string], number>('SELECT seq FROM old.sqlite_sequence WHERE name = ?').pluck().get(name)
       db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(name)
@@ -159,7 +159,7 @@ const copyWhole = (db: Database.Database, source: Database.Database): SalvageRes
     }
   })
   const lostAlerts = copyRows(db, 'alert') + copyRows(db, 'outbox')
-  copyTogether(db, ['rule_window', 'rule_rows', 'episode', 'held'])
+  copyTogether(db, ['rule_window', 'rule_rows', 'episode', 'held', 'repeat'])
   copyTogether(db, ['quiet'])
   // Pending removals are dropped.
   db.prepare("DELETE FROM meta WHERE key = 'pruning'").run()

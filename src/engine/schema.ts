@@ -4,7 +4,7 @@ import { SHIPPING_MIGRATION, SHIPPING_SCHEMA } from './shipping/shipped-ranges.t
 import { SIMILAR_SCHEMA, similarMigration } from './similarity-index.ts'
 
 /** Layout version. Stores with a newer version, or an older one without migration, are refused. */
-export const SCHEMA_VERSION = 17
+export const SCHEMA_VERSION = 18
 
 /** When rules with `notify.quiet` had an alert, by a hash of its key; `time` in epoch seconds. */
 const QUIET_SCHEMA = [
@@ -16,7 +16,8 @@ const QUIET_SCHEMA = [
 /**
  * Windows of rules. `rule_window`: blocks `since` to `upto` were seen without a gap, rows below
  * `floor` are forgotten, `clock` is the time of `upto`. `rule_rows`: matches of one block by key, as
- * JSON. `episode`: alerts whose conditions hold, or held up to `ended`; `due`: as of alerts.
+ * JSON. `episode`: alerts whose conditions hold, or held up to `ended`; `due`: as of alerts; `time`: of
+ * `opened`.
  */
 const WINDOW_TABLES = [
   `CREATE TABLE rule_window (rule INTEGER PRIMARY KEY, revision INT NOT NULL, since INT NOT NULL, since_time INT NOT NULL, floor INT NOT NULL,
@@ -27,6 +28,7 @@ const WINDOW_TABLES = [
   'CREATE INDEX episode_rule ON episode (rule)',
   'CREATE INDEX episode_due ON episode (due) WHERE due IS NOT NULL',
 ]
+const EPISODE_TIME = 'ALTER TABLE episode ADD COLUMN time INT NOT NULL DEFAULT 0'
 
 /**
  * Keys of rules with `hold` whose verdict is true from the block `began` on, at `time`; up to `ended`,
@@ -35,6 +37,20 @@ const WINDOW_TABLES = [
 const HELD_TABLE = [
   'CREATE TABLE held (n INTEGER PRIMARY KEY, rule INT NOT NULL, key TEXT NOT NULL, began INT NOT NULL, time INT NOT NULL, ended INT)',
   'CREATE INDEX held_key ON held (rule, key)',
+]
+
+/**
+ * Repeats of alerts whose episodes last, with what their windows had in that block. `due`: as of alerts;
+ * `told`: when the outbox got it, in epoch milliseconds. `document` and `source`: instead of those of the alert.
+ */
+const REPEAT_TABLE = [
+  `CREATE TABLE repeat (n INTEGER PRIMARY KEY AUTOINCREMENT, alert INT NOT NULL, rule INT NOT NULL, block INT NOT NULL, time INT NOT NULL,
+     due INT NOT NULL, told INT, windows TEXT NOT NULL, document TEXT, source TEXT)`,
+  'CREATE INDEX repeat_alert ON repeat (alert, block)',
+  'CREATE INDEX repeat_block ON repeat (block)',
+  'CREATE INDEX repeat_rule ON repeat (rule)',
+  'CREATE INDEX repeat_due ON repeat (due) WHERE told IS NULL',
+  'CREATE INDEX outbox_repeat ON outbox (repeat) WHERE repeat IS NOT NULL',
 ]
 
 /**
@@ -49,6 +65,15 @@ export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map(
   [15, QUIET_SCHEMA],
   [16, ['ALTER TABLE alert ADD COLUMN windows TEXT', ...WINDOW_TABLES]],
   [17, HELD_TABLE],
+  [
+    18,
+    [
+      EPISODE_TIME,
+      'UPDATE episode SET time = ifnull((SELECT time FROM block WHERE number = opened), 0)',
+      'ALTER TABLE outbox ADD COLUMN repeat INT',
+      ...REPEAT_TABLE,
+    ],
+  ],
 ])
 
 /**
@@ -96,7 +121,8 @@ const INDEX = [
 
 /**
  * Results of rules, in the same file as the documents to commit a block with its alerts. `alert`:
- * one row per alert; `due`: the head that confirms it; `windows`: JSON, of a rule with windows. `outbox`: notifications to send, in order.
+ * one row per alert; `due`: the head that confirms it; `windows`: JSON, of a rule with windows.
+ * `outbox`: notifications to send, in order; `repeat`: which one is told of the alert.
  * `rule`: progress through requested history; `next`: first block still to do, `last`: the end.
  */
 const ALERT_TABLES = [
@@ -106,11 +132,13 @@ const ALERT_TABLES = [
   'CREATE INDEX alert_block ON alert (block)',
   'CREATE INDEX alert_due ON alert (due) WHERE state = 0',
   'CREATE INDEX alert_rule ON alert (rule, n)',
-  'CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, alert INT NOT NULL, type INT NOT NULL)',
+  'CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, alert INT NOT NULL, type INT NOT NULL, repeat INT)',
   'CREATE TABLE rule (id INTEGER PRIMARY KEY, start INT NOT NULL, next INT NOT NULL, last INT NOT NULL)',
   ...QUIET_SCHEMA,
   ...WINDOW_TABLES,
+  EPISODE_TIME,
   ...HELD_TABLE,
+  ...REPEAT_TABLE,
 ]
 
 /**
