@@ -11,6 +11,7 @@ import { createBudget } from './budget/budget.ts'
 import { createHeadBudget } from './budget/head-budget.ts'
 import type { SpentFile } from './budget/spent-file.ts'
 import { createScopedSource } from './logs/log-source.ts'
+import { createStateReads } from './read-state.ts'
 import { createMemory } from './rpc/answer-body.ts'
 import {
   ANSWER_TOO_LARGE,
@@ -158,14 +159,9 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const scoped = createScopedSource({ ...finding, verify: options.verifyLogs ?? false })
   const transactions = createTransactionSource({ ...finding, traces })
 
-  const askState = <T>(
-    messages: RpcMessage[],
-    read: (answer: Answer, method: string) => T,
-    signal: AbortSignal,
-  ): Promise<T[]> =>
+  const askState = <T>(calls: Call[], read: (answer: Answer, method: string) => T, signal: AbortSignal): Promise<T[]> =>
     rpc.attempt(
-      async endpoint =>
-        (await endpoint.sendSmall(messages, signal)).map((answer, i) => read(answer, messages[i]!.method)),
+      async endpoint => (await endpoint.sendSmall(calls, signal)).map((answer, i) => read(answer, calls[i]!.method)),
       signal,
       {
         tries: CALL_TRIES * endpoints.length,
@@ -173,6 +169,8 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
         urgent: true,
       },
     )
+
+  const stateAt = createStateReads({ ask: (calls, signal) => askState(calls, toReadAnswer, signal), clock })
 
   return {
     chainId: signal => rpc.chainId(signal),
@@ -191,18 +189,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
         signal,
       ),
     state: (questions, signal) => askState(questions.map(toMessage), toHex, signal),
-    stateAt: (blockHash, questions, signal) => {
-      const at = { blockHash, requireCanonical: true }
-      return askState(
-        questions.map(it =>
-          'balanceOf' in it
-            ? { method: 'eth_getBalance', params: [it.balanceOf, at] }
-            : { method: 'eth_call', params: [{ to: it.to, data: it.data }, at] },
-        ),
-        toReadAnswer,
-        signal,
-      )
-    },
+    stateAt,
     tracing: () => (traces ? rpc.tracing() : { method: null, why: 'traces are turned off for this network' }),
     waitsForBudget() {
       const [all, ofHead] = [rpc.waitsForBudget(), headBudget.waits()]
@@ -242,12 +229,7 @@ const toHex = (answer: Answer, method: string): string => {
   throw retry('node_bad_answer', `${method}: the answer is not hex text`)
 }
 
-interface RpcMessage {
-  method: string
-  params: unknown[]
-}
-
-const toMessage = (question: StateQuestion): RpcMessage =>
+const toMessage = (question: StateQuestion): Call =>
   'codeOf' in question
     ? { method: 'eth_getCode', params: [question.codeOf, 'latest'] }
     : { method: 'eth_getStorageAt', params: [question.storageOf, question.slot, 'latest'] }
