@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { createBlocks, knownHash, newestBlock } from '../engine/blocks.ts'
 import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
+import { type AcrossChange, type AcrossRule, createAcrossStore } from './across-store.ts'
 import { type AlertState, dueOf, type OutboxEntry, type RuleMatch, STATES, TYPES } from './alert.ts'
 import { type AlertToChange, createAlertTable } from './alert-table.ts'
 import { createMarks, type FinalityMarks } from './marks.ts'
@@ -25,6 +26,10 @@ export interface AlertUpdate {
   windows?: readonly WindowRule[]
   /** All rules with steps that are matched; absent where nothing changed. */
   sequences?: readonly SequenceRule[]
+  /** All rules over several networks that are matched; absent where nothing changed. */
+  across?: readonly AcrossRule[]
+  /** What was decided of them. */
+  acrossChanges?: readonly AcrossChange[]
   /** Rows of stored blocks for rules with windows that did not look at them. */
   earlier?: readonly EarlierRows[]
   /** The stored blocks in their order, where there are rules with `when`. */
@@ -114,10 +119,27 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       put(alert.n, 'confirmed')
     }
     for (const alert of alerts.over(from, to)) {
-      if (paused.has(alert.rule)) continue
-      alerts.settle(alert.n)
-      become(alert, 'resolved', at)
-      if (windows.tells(alert.rule)) put(alert.n, 'resolved')
+      if (resolve(alert, at)) alerts.settle(alert.n)
+    }
+  }
+
+  const resolve = (alert: AlertToChange, at: number): boolean => {
+    if (paused.has(alert.rule)) return false
+    become(alert, 'resolved', at)
+    if (windows.tells(alert.rule) || across.tells(alert.rule)) put(alert.n, 'resolved')
+    return true
+  }
+  const reopen = (alert: AlertToChange, at: number) => {
+    if (STATES[alert.state] !== 'resolved') return
+    become(alert, 'confirmed', at)
+    if (windows.tells(alert.rule) || across.tells(alert.rule)) put(alert.n, 'reopened')
+  }
+  const takeBack = (alert: AlertToChange, at: number) => {
+    const state = STATES[alert.state]
+    if (state === 'pending') withdraw(alert, at)
+    else if (state === 'confirmed' || state === 'resolved') {
+      become(alert, 'retracted', at)
+      put(alert.n, 'retracted')
     }
   }
 
@@ -125,6 +147,15 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     become(alert, 'withdrawn', at)
     if (alert.notify) put(alert.n, 'retracted')
   }
+
+  const changeAt = (change: (alert: AlertToChange, at: number) => void) => (n: number) => {
+    const alert = alerts.at(n)
+    if (alert) change(alert, now())
+  }
+  const across = createAcrossStore(db, {
+    open: (match, id) => addWithId(match, id, now()),
+    ...{ takeBack: changeAt(takeBack), resolve: changeAt(resolve), reopen: changeAt(reopen) },
+  })
 
   return {
     /** After blocks were stored or history was searched: adds hits, and confirms what is due. */
@@ -137,9 +168,11 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
         forgetScan.run(rule)
         windows.gone(rule)
         sequences.gone(rule)
+        across.gone(rule)
       }
       if (rules.windows) windows.set(rules.windows)
       if (rules.sequences) sequences.set(rules.sequences)
+      if (rules.across) across.set(rules.across)
       for (const { rule, start, next, last, read } of scans)
         if (!read || blocks.hash(read.block) === read.hash) saveScan.run(rule, start, next, last)
       if (hits.length > 0) {
@@ -148,10 +181,14 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       }
       for (const one of rules.earlier ?? []) windows.fill(one)
       if (all) for (const one of [windows, sequences]) one.step(all, blocks.chainId() ?? null)
+      if (all) across.step(all)
+      across.take(rules.acrossChanges ?? [])
       const skipped = scans.filter(({ last, read }) => last === OF_STATE && !read).map(({ rule }) => rule)
       windows.read(rules.readings ?? [], skipped, blocks.chainId() ?? null, at)
       confirm(0, newest(), at)
-      for (const [tag, height] of marks.reached()) confirm(dueOf(0, tag), dueOf(height, tag), at)
+      const reached = marks.reached()
+      for (const [tag, height] of reached) confirm(dueOf(0, tag), dueOf(height, tag), at)
+      across.finality(reached)
     },
 
     /** Reorganisation: withdraws or retracts the alerts of all blocks above this one. */
@@ -160,26 +197,16 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       marks.lost(to)
       quiet.drop(to)
       readAgain.run(to + 1, OF_STATE, to + 1)
-      for (const alert of alerts.above(to)) {
-        if (STATES[alert.state] === 'pending') withdraw(alert, at)
-        else {
-          become(alert, 'retracted', at)
-          put(alert.n, 'retracted')
-        }
-      }
+      for (const alert of alerts.above(to)) takeBack(alert, at)
       const reopened = windows.back(to)
       sequences.back()
-      for (const n of reopened) {
-        const alert = alerts.at(n)
-        if (alert === undefined || STATES[alert.state] !== 'resolved') continue
-        become(alert, 'confirmed', at)
-        if (windows.tells(alert.rule)) put(n, 'reopened')
-      }
+      across.back(to)
+      for (const n of reopened) changeAt(reopen)(n)
     },
 
     counts: (): AlertCounts => counts,
     /** What the owners of rules with windows should know, by rule. */
-    notes: (): ReadonlyMap<number, string> => new Map([...windows.notes(), ...sequences.notes()]),
+    notes: (): ReadonlyMap<number, string> => new Map([...windows.notes(), ...sequences.notes(), ...across.notes()]),
   }
 }
 

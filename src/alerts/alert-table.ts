@@ -1,6 +1,6 @@
 import type { TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
-import { type AlertState, dueOf, type RuleMatch, STATES, toStored } from './alert.ts'
+import { type AlertState, dueOf, NOT_DUE, type RuleMatch, STATES, toStored } from './alert.ts'
 
 /** What changes of state need of an alert. */
 export interface AlertToChange {
@@ -46,7 +46,7 @@ export const createAlertTable = (db: Db) => {
       const { rule, revision, targetType, confirmations, block, entity, source, receivedAt } = hit
       const added = insert.run(
         ...[id, rule, revision, targetType, toStored(confirmations), hit.notifyPending ? 1 : 0],
-        ...[block, blockHashBytes(hit), dueOf(block, confirmations)],
+        ...[block, blockHashBytes(hit), dueOfMatch(hit)],
         ...[entity._type, entity._id, source, receivedAt, at, storedWindows(hit)],
       )
       return added.changes > 0
@@ -56,7 +56,7 @@ export const createAlertTable = (db: Db) => {
     /** The match was found in another block. */
     move: (n: number, hit: RuleMatch) =>
       move.run(
-        ...[hit.block, blockHashBytes(hit), dueOf(hit.block, hit.confirmations), hit.source, hit.receivedAt],
+        ...[hit.block, blockHashBytes(hit), dueOfMatch(hit), hit.source, hit.receivedAt],
         ...[storedWindows(hit), n],
       ),
     setState: (n: number, state: AlertState, at: number) => setState.run(STATES.indexOf(state), at, n),
@@ -71,5 +71,7 @@ export const createAlertTable = (db: Db) => {
   }
 }
 
+const dueOfMatch = ({ block, confirmations, waits }: RuleMatch): number =>
+  waits ? NOT_DUE : dueOf(block, confirmations)
 const storedWindows = ({ when }: RuleMatch): string | null => (when ? JSON.stringify(when) : null)
 const blockHashBytes = ({ blockHash }: RuleMatch): Buffer => Buffer.from(blockHash.slice(2), 'hex')

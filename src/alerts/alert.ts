@@ -30,25 +30,35 @@ export interface RuleMatch {
   quiet?: Quiet | undefined
   /** Set for an alert of windows: its key and values. */
   when?: AlertWindow | undefined
+  /** Set for a rule over several networks: its alerts are not due before the others are as deep. */
+  waits?: true
 }
 
 /** What a window had when it opened an alert. */
 export interface AlertWindow {
   /** By the names of `by`. */
   key: Readonly<Record<string, string | null>>
-  window: { fromBlock: number; toBlock: number; blocks?: number; seconds?: number }
+  /** Over several networks, which share no block numbers, it has times in epoch seconds. */
+  window: {
+    fromBlock?: number
+    toBlock?: number
+    fromTime?: number
+    toTime?: number
+    blocks?: number
+    seconds?: number
+  }
   conditions: ShownCondition[]
   matches: number
   /** Ids of the first matches. */
   entities: string[]
   late: false
   /** Of a rule with steps; `missing`: the one that did not come. */
-  steps?: ({ block: number; _id: string } | { missing: true })[]
+  steps?: ({ network?: string; block: number; _id: string } | { missing: true })[]
   /** Where the conditions held no longer. */
-  ended?: { block: number; conditions: ShownCondition[] }
+  ended?: { network?: string; block: number; conditions: ShownCondition[] }
 }
 
-export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network' | 'quiet'> {
+export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network' | 'quiet' | 'waits'> {
   /** Hash of rule, revision, chain, block and entity, which deduplicates (idempotent) matches. */
   id: string
   state: AlertState
@@ -79,6 +89,8 @@ const DUE: Readonly<Record<FinalityTag, number>> = { safe: 2 ** 40, finalized: 2
 /** Value of `due`: the head that confirms the alert, or the block plus the offset of its tag. */
 export const dueOf = (block: number, confirmations: Confirmations): number =>
   typeof confirmations === 'number' ? block + confirmations : DUE[confirmations] + block
+/** `due` of what waits for other networks: beyond all blocks and tags. */
+export const NOT_DUE = Number.MAX_SAFE_INTEGER
 
 export interface AlertRow {
   n: number

@@ -59,6 +59,24 @@ export const createMarks = ({ blocks, newest }: MarksOptions) => {
   }
 }
 
+/** The highest final blocks as other threads read them. */
+export type FinalHeights = Partial<Record<FinalityTag, number>>
+
+const FINAL_HEIGHTS = "SELECT value FROM meta WHERE key = 'final_heights'"
+
+export const readFinalHeights = (db: Pick<Db, 'prepare'>): FinalHeights =>
+  JSON.parse(db.prepare<[], string>(FINAL_HEIGHTS).pluck().get() ?? '{}')
+
+/** Stores them where they have changed. */
+export const createFinalHeights = (db: Db) => {
+  const read = db.prepare<[], string>(FINAL_HEIGHTS).pluck()
+  const save = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('final_heights', ?)")
+  return (reached: readonly [FinalityTag, number][]) => {
+    const text = JSON.stringify(Object.fromEntries(reached))
+    if (reached.length > 0 && read.get() !== text) save.run(text)
+  }
+}
+
 interface AlertLimits {
   /** Epoch milliseconds: deletes alerts whose last change of state is older. */
   before: number
@@ -79,7 +97,7 @@ export const createAlertPruning = (db: Db) => {
   const untold = db.prepare<[number], number>('SELECT DISTINCT alert FROM outbox WHERE n > ?').pluck()
   // An open episode still ends.
   const forget = db.prepare(
-    'DELETE FROM alert WHERE n = ? AND NOT EXISTS (SELECT 1 FROM episode WHERE alert = alert.n)',
+    'DELETE FROM alert WHERE n = ? AND NOT EXISTS (SELECT 1 FROM episode WHERE alert = alert.n) AND NOT EXISTS (SELECT 1 FROM across_alert WHERE alert = alert.n)',
   )
   const entries = db.prepare<[number, number], { n: number; kept: number }>(
     `SELECT n, EXISTS (SELECT 1 FROM alert WHERE alert.n = outbox.alert) AS kept FROM outbox WHERE n > ? AND n <= ? ORDER BY n LIMIT ${PAGE}`,

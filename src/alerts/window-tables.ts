@@ -27,7 +27,7 @@ export type WindowTables = ReturnType<typeof createWindowTables>
  * The tables of windows: the state of each rule, its rows by block, and its episodes. `counter`: the
  * name under which its user counts the writes.
  */
-export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'windows') => {
+export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'across' = 'windows') => {
   const states = prepareWindowState(db)
   const saveState = db.prepare(
     `INSERT OR REPLACE INTO rule_window (rule, revision, since, since_time, floor, upto, clock) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -59,7 +59,11 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
   const revisionOf = db.prepare<[number], number>('SELECT revision FROM rule_window WHERE rule = ?').pluck()
   // What the rule matches is still known, so that its episodes go on.
   const dropState = db.prepare('UPDATE rule_window SET upto = -1 WHERE rule = ?')
-  const forget = ['rule_window', 'rule_rows', 'episode', 'held'].map(table =>
+  // What is told of an earlier rule waits for no other network.
+  const release = db.prepare(
+    'UPDATE alert SET due = x.due FROM across_alert x WHERE x.alert = alert.n AND x.rule = ? AND alert.state = 0',
+  )
+  const forget = ['rule_window', 'rule_rows', 'episode', 'held', 'across', 'across_alert'].map(table =>
     db.prepare(`DELETE FROM ${table} WHERE rule = ?`),
   )
   const readWhen = db.prepare<[number], string | null>('SELECT windows FROM alert WHERE n = ?').pluck()
@@ -93,6 +97,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' = 'w
     clearOther(rule: number, revision: number): boolean {
       const known = revisionOf.get(rule)
       if (known === undefined || known === revision) return false
+      release.run(rule)
       for (const drop of forget) drop.run(rule)
       return true
     },

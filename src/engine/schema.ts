@@ -54,6 +54,18 @@ const REPEAT_TABLE = [
 ]
 
 /**
+ * Rules whose windows or sequences are of several networks. `across`: alerts up to the moment `decided` are
+ * told, as of the `heads` of all networks (JSON: number and hash by network); rows of before `kept` are
+ * forgotten. `across_alert`: alerts of this network; `key`: of an episode, which may end; `due`: as of
+ * alerts, which have it once the other networks are as deep. Moments in epoch seconds.
+ */
+const ACROSS_TABLES = [
+  'CREATE TABLE across (rule INTEGER PRIMARY KEY, revision INT NOT NULL, heads TEXT NOT NULL, decided INT NOT NULL, kept INT NOT NULL)',
+  'CREATE TABLE across_alert (alert INTEGER PRIMARY KEY, rule INT NOT NULL, key TEXT, opened INT NOT NULL, ended INT, due INT NOT NULL)',
+  'CREATE INDEX across_alert_rule ON across_alert (rule, opened)',
+]
+
+/**
  * Statements by the version that they migrate to, from the one before. A change of layout raises
  * the version and adds its migration here; without one, blocks must be indexed again.
  */
@@ -72,6 +84,7 @@ export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map(
       'UPDATE episode SET time = ifnull((SELECT time FROM block WHERE number = opened), 0)',
       'ALTER TABLE outbox ADD COLUMN repeat INT',
       ...REPEAT_TABLE,
+      ...ACROSS_TABLES,
     ],
   ],
 ])
@@ -139,6 +152,7 @@ const ALERT_TABLES = [
   EPISODE_TIME,
   ...HELD_TABLE,
   ...REPEAT_TABLE,
+  ...ACROSS_TABLES,
 ]
 
 /**

@@ -130,13 +130,17 @@ const windowFacts = (when: AlertMessage['when']): [string, string][] => {
     ]),
     ...steps.map((step, i): [string, string] => [
       `Step ${i + 1}`,
-      'missing' in step ? `missing in block ${window.toBlock}` : `${shownLine(step._id)} in block ${step.block}`,
+      'missing' in step
+        ? `missing ${window.toBlock === undefined ? `at ${utcOf(window.toTime)}` : `in block ${window.toBlock}`}`
+        : `${shownLine(step._id)} in block ${step.block}${step.network === undefined ? '' : ` of ${plainLine(step.network)}`}`,
     ]),
-    ...(steps.length > 0
-      ? []
-      : [['Matches', `${matches} in blocks ${window.fromBlock} to ${window.toBlock}`] satisfies [string, string]]),
+    ...(steps.length > 0 ? [] : [['Matches', `${matches} ${whereOf(window)}`] satisfies [string, string]]),
   ]
 }
+
+const whereOf = ({ fromBlock, toBlock, fromTime, toTime }: NonNullable<AlertMessage['when']>['window']): string =>
+  toBlock === undefined ? `from ${utcOf(fromTime)} to ${utcOf(toTime)}` : `in blocks ${fromBlock} to ${toBlock}`
+const utcOf = (seconds = 0): string => new Date(seconds * 1_000).toISOString().replace('.000', '')
 
 const shownLine = (text: string): string => {
   const line = cutText(plainLine(text), MAX_SHOWN_VALUE).trim()

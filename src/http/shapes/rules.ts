@@ -265,17 +265,26 @@ const windowValue = strict({
 })
 const alertWindow = extensible({
   key: described('Values of `by`.', mapOf(orNull(str))),
-  window: strict({ fromBlock: int, toBlock: int, blocks: may(int), seconds: may(int) }),
+  window: strict({
+    ...{ fromBlock: may(described('Of one network.', int)), toBlock: may(int) },
+    ...{ fromTime: may(described('Of several networks, in epoch seconds.', int)), toTime: may(int) },
+    ...{ blocks: may(int), seconds: may(int) },
+  }),
   conditions: described('What they computed when the alert opened.', arrayOf(windowValue)),
   matches: int,
   entities: described('Ids of the first matches.', arrayOf(str)),
   steps: may(
     described(
       'Of a rule with steps: where each came, and which did not.',
-      arrayOf(unionOf([strict({ block: int, _id: str }), strict({ missing: flag })])),
+      arrayOf(unionOf([strict({ network: may(str), block: int, _id: str }), strict({ missing: flag })])),
     ),
   ),
-  ended: may(described('Where they held no longer.', strict({ block: int, conditions: arrayOf(windowValue) }))),
+  ended: may(
+    described(
+      'Where they held no longer.',
+      strict({ network: may(str), block: int, conditions: arrayOf(windowValue) }),
+    ),
+  ),
 })
 
 const alert = extensible({

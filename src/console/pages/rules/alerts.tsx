@@ -165,10 +165,18 @@ const EpisodeFacts = ({ when: { key, window, matches, conditions, ended } }: { w
       'When it opened': <Text value={valuesWords(conditions)} />,
       'When it ended': ended && <Text value={valuesWords(ended.conditions)} />,
       Matches: matches.toLocaleString(),
-      Window: `${[spanWords(window as unknown as Json), 'blocks'].filter(Boolean).join(', ')} ${window.fromBlock.toLocaleString()} to ${window.toBlock.toLocaleString()}`,
+      Window: windowWords(window),
     }}
   />
 )
+
+const windowWords = (window: (Alert['when'] & {})['window']): string => {
+  const { fromBlock, toBlock, fromTime = 0, toTime = 0 } = window
+  const span = spanWords(window as unknown as Json)
+  if (fromBlock === undefined || toBlock === undefined)
+    return [span, ...[fromTime, toTime].map(it => new Date(it * 1_000).toISOString())].filter(Boolean).join(', ')
+  return `${[span, 'blocks'].filter(Boolean).join(', ')} ${fromBlock.toLocaleString()} to ${toBlock.toLocaleString()}`
+}
 
 /** The states of an alert. */
 const Life = ({ alert, network }: { alert: Alert; network: string }) => {
@@ -179,7 +187,9 @@ const Life = ({ alert, network }: { alert: Alert; network: string }) => {
   return (
     <ol class="life" aria-label="The life of the alert">
       <li>{say`Found in block ${block.toLocaleString()}, which was received ${<Time value={receivedAt} />}`}</li>
-      {when?.ended && <li>{`Its conditions held until block ${when.ended.block.toLocaleString()}.`}</li>}
+      {when?.ended && (
+        <li>{`Its conditions held until block ${when.ended.block.toLocaleString()}${when.ended.network === undefined ? '' : ` of ${when.ended.network}`}.`}</li>
+      )}
       {state === 'pending' ? (
         <li>{waitsFor(confirmations, head === undefined ? undefined : Math.max(head - block, 0))}</li>
       ) : (

@@ -1,0 +1,367 @@
+import type { Kind } from '../mapping/index.ts'
+import type { Confirmations, TargetType } from '../rules/rule.ts'
+import {
+  comesBeforeBlock,
+  createMergedSequence,
+  createMergedWindow,
+  type MergedEnd,
+  type MergedEntry,
+  type MergedEvent,
+  type MergedOpening,
+  type MergedReplay,
+  type MergedRow,
+  type NetworkBlock,
+  secondsBack,
+} from '../windows/merged.ts'
+import type { SequenceShape, StepMatch } from '../windows/sequence.ts'
+import { namedKey } from '../windows/shown-key.ts'
+import type { WindowSpec } from '../windows/spec.ts'
+import type { AcrossReader, AcrossRecord, AcrossStored, NetworkHeads } from './across-reader.ts'
+import { type AcrossChange, networksOfHeads } from './across-store.ts'
+import type { AlertWindow, RuleMatch } from './alert.ts'
+import { KEPT_BELOW } from './running-window.ts'
+import type { WindowState } from './window-tables.ts'
+import { windowAlertId } from './windows.ts'
+
+/** A rule over several networks, as one of them decides it. */
+export interface DecidedRule {
+  rule: number
+  /** `matching` of the rule. */
+  revision: number
+  /** The network whose alerts are wanted. */
+  own: string
+  /** Paths of all networks, sorted. */
+  networks: readonly string[]
+  of: WindowSpec | SequenceShape
+  by: string[]
+  targetType: TargetType
+  /** Of the document of a match. */
+  kind: Kind
+  confirmations: Confirmations
+  notifyPending: boolean
+}
+
+/** An alert without its document, which is to be read. */
+export interface FoundAlert extends Omit<AcrossChange['opened'][number], 'match'> {
+  match: Omit<RuleMatch, 'source'>
+}
+
+export interface AcrossDecision {
+  /** Absent if the store has all of it. */
+  change?: Omit<AcrossChange, 'opened'> & { opened: FoundAlert[] }
+  /** What the owner of the rule should know. */
+  note?: string
+}
+
+interface SeenNetwork {
+  network: string
+  reader: AcrossReader
+  state: WindowState
+}
+
+/** How far the blocks of a network are taken. */
+interface NetworkCursor {
+  /** The last block whose rows are. */
+  row: number
+  /** The first one that is still to be looked at. */
+  scan: number
+  found?: NetworkBlock
+  /** The last block that the rule has seen, to notice a reorganisation. */
+  upto: number
+  hash: string | undefined
+}
+
+interface RunningDecision {
+  since: number
+  /** What comes before is decided. */
+  from: number
+  merged: MergedReplay<MergedEntry> | MergedReplay<StepMatch>
+  cursors: Map<string, NetworkCursor>
+  /** Open episodes by their keys: own alerts, and undefined for those of other networks. */
+  open: Map<string, string | undefined>
+}
+
+/** Chain time between two notes of how far a rule is decided, and the longest one between two prunings. */
+const NOTED_SECONDS = 60
+const PRUNED_SECONDS = 3_600
+/** A network that is so far behind the others is named to the owner of the rule. */
+const BEHIND_SECONDS = 300
+
+/**
+ * Decides a rule over several networks from what their stores have, up to the moment that all of them
+ * have passed. Each network does so for the alerts of its own blocks. The same rows give the same alerts:
+ * after a restart or a reorganisation, all that is kept is decided again and compared with what is stored.
+ */
+export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) => {
+  const { of, own, networks, revision } = rule
+  const reach = secondsBack(of)
+  let running: RunningDecision | undefined
+
+  const begin = (all: readonly SeenNetwork[], since: number, start: number): RunningDecision => {
+    const cursors = new Map(
+      all.map(({ network, reader, state }): [string, NetworkCursor] => {
+        const scan = firstFrom(reader, state, start)
+        return [network, { row: -1, scan, upto: state.upto, hash: reader.hash(state.upto) }]
+      }),
+    )
+    const open = new Map(
+      all.flatMap(({ network, reader }) =>
+        reader
+          .open(rule.rule, revision, start)
+          .map(({ key, id }): [string, string | undefined] => [key, network === own ? id : undefined]),
+      ),
+    )
+    const options = { start, since, firstAt: (time: number) => firstOfAll(all, cursors, time) }
+    const merged =
+      'conditions' in of
+        ? createMergedWindow(of, { ...options, open: open.keys(), isShown: network => network === own })
+        : createMergedSequence(of, options)
+    const started = { since, from: start, merged, cursors, open }
+    const before = all.map(({ network, reader }) => reader.timeOf(cursors.get(network)!.scan - 1))
+    const rows = nextRows(started, all, [start - reach + 1, start])
+    ;(merged as MergedReplay<unknown>).load(rows, Math.max(0, ...before))
+    return started
+  }
+
+  const nextRows = (
+    { cursors }: Pick<RunningDecision, 'cursors'>,
+    all: readonly SeenNetwork[],
+    times: [number, number],
+  ) =>
+    all
+      .flatMap(({ network, reader }): MergedRow<unknown>[] => {
+        const cursor = cursors.get(network)!
+        const rows = reader.rows<unknown>(rule.rule, cursor.row, times)
+        cursor.row = rows.at(-1)?.block.number ?? cursor.row
+        return rows.map(({ block, entries }) => ({ block: { network, ...block }, entries }))
+      })
+      .sort((a, b) => (comesBeforeBlock(a.block, b.block) ? -1 : 1))
+
+  const isSame = ({ since, cursors }: RunningDecision, all: readonly SeenNetwork[], sinceNow: number): boolean =>
+    since === sinceNow &&
+    all.every(({ network, reader }) => {
+      const { upto, hash } = cursors.get(network)!
+      return reader.hash(upto) === hash
+    })
+
+  /** The alerts of this network that open, and the ends of its episodes. */
+  const ownOf = (
+    events: readonly MergedEvent[],
+    open: RunningDecision['open'],
+    reader: AcrossReader,
+    receivedAt: number,
+  ) => {
+    const found = new Map<string, FoundAlert>()
+    const ends = new Map<string, AcrossChange['ended'][number]>()
+    for (const event of events)
+      if ('opened' in event) {
+        const { opened } = event
+        const alert = opened.at.network === own ? foundAlert(rule, opened, reader, receivedAt) : undefined
+        if (alert) found.set(alert.id, alert)
+        if (opened.episode !== undefined) open.set(opened.episode, alert?.id)
+      } else {
+        const id = open.get(event.ended.key)
+        open.delete(event.ended.key)
+        if (id !== undefined) ends.set(id, shownEnd(id, event.ended))
+      }
+    return { found, ends }
+  }
+
+  const decide = (all: readonly SeenNetwork[], receivedAt: number): AcrossDecision => {
+    const reader = all.find(({ network }) => network === own)!.reader
+    const clocks = all.map(({ state }) => state.clock)
+    const until = Math.min(...clocks)
+    const since = Math.max(...all.map(({ state }) => (state.since === 0 ? 0 : state.sinceTime)))
+    const records = all.map(it => {
+      const record = it.reader.record(rule.rule)
+      return record?.revision === revision ? record : undefined
+    })
+    const kept = Math.max(...records.map(record => record?.kept ?? 0))
+    if (running && !isSame(running, all, since)) running = undefined
+    const note = noteOfDecision({ of, since, until, reach }, all)
+    const start = Math.max(kept === 0 ? 0 : kept + reach, since)
+    if (running === undefined && start > until) return { ...note }
+    running ??= begin(all, since, start)
+    const { from, merged, cursors, open } = running
+    const rows = nextRows(running, all, [from, until])
+    const events = until > from ? (merged as MergedReplay<unknown>).advance(rows, until) : []
+    for (const { network, reader, state } of all)
+      Object.assign(cursors.get(network)!, { upto: state.upto, hash: reader.hash(state.upto) })
+    running.from = Math.max(from, until)
+    const { found, ends } = ownOf(events, open, reader, receivedAt)
+    const changes = alertChanges(found, ends, reader.stored(rule.rule, revision, from), [from, until])
+    const settled = Math.min(...all.map(it => it.reader.settled(rule.confirmations)))
+    const record = records[all.findIndex(({ network }) => network === own)]
+    const holds = (record: AcrossRecord | undefined): record is AcrossRecord =>
+      record !== undefined && isOn(all, record)
+    const told = records.map(record => (holds(record) ? record.decided : 0))
+    const needed = Math.min(...told, ...all.map(({ reader }) => reader.timeOf(reader.newest() - keptBelow))) - reach
+    const heads = headsOf(all)
+    const isSaved =
+      holds(record) &&
+      networksOfHeads(record.heads) === networksOfHeads(heads) &&
+      until - record.decided < NOTED_SECONDS &&
+      Object.values(changes).every(({ length }) => length === 0) &&
+      !reader.owes(rule.rule, Math.min(settled, until))
+    const keptNow = record?.kept ?? 0
+    return {
+      ...note,
+      ...(!isSaved && {
+        change: {
+          ...{ rule: rule.rule, revision, ...changes, decided: until, settled, heads },
+          kept: needed > keptNow + Math.min(reach, PRUNED_SECONDS) ? needed : keptNow,
+        },
+      }),
+    }
+  }
+
+  return {
+    /** To be called again after a change was written; `readers` by network. */
+    look(readers: ReadonlyMap<string, AcrossReader>, receivedAt: number): AcrossDecision {
+      const open = networks.map(network => ({ network, reader: readers.get(network) }))
+      const run = (): AcrossDecision => {
+        const all = open.map(one => ({ ...one, state: one.reader?.state(rule.rule) }))
+        const missing = all.find(({ state }) => state?.revision !== revision)
+        if (missing === undefined) return decide(all as SeenNetwork[], receivedAt)
+        running = undefined
+        return { note: `It waits for ${missing.network}, of which it has seen no block: nothing is decided before.` }
+      }
+      const snapshots = open.reduceRight<() => AcrossDecision>(
+        (next, { reader }) => (reader === undefined ? next : () => reader.snapshot(next)),
+        run,
+      )
+      return snapshots()
+    },
+    /** What was found was not written. */
+    forget() {
+      running = undefined
+    },
+  }
+}
+
+/** What was decided before a reorganisation is to be decided again. */
+const isOn = (all: readonly SeenNetwork[], { heads }: AcrossRecord): boolean =>
+  all.every(({ network, reader }) => heads[network] && reader.hash(heads[network].number) === heads[network].hash)
+
+const headsOf = (all: readonly SeenNetwork[]): NetworkHeads =>
+  Object.fromEntries(
+    all.map(({ network, state, reader }) => [network, { number: state.upto, hash: reader.hash(state.upto)! }]),
+  )
+
+/** Blocks are in the order of their times. */
+const firstFrom = (reader: AcrossReader, { since, upto }: WindowState, time: number): number => {
+  let [low, high] = [since, upto + 1]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (reader.timeOf(middle) < time) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const firstOfAll = (all: readonly SeenNetwork[], cursors: RunningDecision['cursors'], time: number) =>
+  all
+    .flatMap(({ network, reader }) => firstOfNetwork(cursors.get(network)!, { network, reader }, time))
+    .reduce<NetworkBlock | undefined>(
+      (first, one) => (first === undefined || comesBeforeBlock(one, first) ? one : first),
+      undefined,
+    )
+
+const firstOfNetwork = (
+  cursor: NetworkCursor,
+  { network, reader }: Pick<SeenNetwork, 'network' | 'reader'>,
+  time: number,
+): NetworkBlock[] => {
+  if (cursor.found === undefined || cursor.found.time < time) {
+    const found = reader.firstAt(cursor.scan, time)
+    // All blocks so far are earlier, and stay so.
+    cursor.scan = found?.number ?? Math.max(cursor.scan, reader.newest() + 1)
+    if (found) cursor.found = { network, ...found }
+    else delete cursor.found
+  }
+  return cursor.found === undefined ? [] : [cursor.found]
+}
+
+const alertChanges = (
+  found: ReadonlyMap<string, FoundAlert>,
+  ends: ReadonlyMap<string, AcrossChange['ended'][number]>,
+  all: readonly AcrossStored[],
+  [from, until]: readonly [number, number],
+) => {
+  const stored = new Map(all.map(it => [it.id, it]))
+  const [withdrawn, reopened]: [string[], string[]] = [[], []]
+  for (const { id, opened, ended } of all) {
+    const isFound = opened < from || opened >= until || found.has(id)
+    if (!isFound) withdrawn.push(id)
+    else if (ended !== null && ended >= from && ended < until && ends.get(id)?.at !== ended) reopened.push(id)
+  }
+  return {
+    opened: [...found.values()].filter(({ id }) => !stored.has(id)),
+    ended: [...ends.values()].filter(({ id, at }) => stored.get(id)?.ended !== at),
+    ...{ withdrawn, reopened },
+  }
+}
+
+const foundAlert = (
+  rule: DecidedRule,
+  { key, at, last, episode, shown }: MergedOpening,
+  reader: AcrossReader,
+  receivedAt: number,
+): FoundAlert | undefined => {
+  const blockHash = reader.hash(at.number)
+  if (blockHash === undefined) return undefined
+  const { targetType, confirmations, notifyPending, revision, own } = rule
+  const match: FoundAlert['match'] = {
+    ...{ rule: rule.rule, revision, targetType, confirmations, notifyPending, network: own, waits: true },
+    ...{ block: at.number, blockHash, receivedAt },
+    entity: last === undefined ? { _id: blockHash, _type: 'block' } : { _id: last, _type: rule.kind },
+    when: shownAcross(rule, at, shown),
+  }
+  const id = windowAlertId(match, reader.chainId() ?? null, key)
+  return { id, match, key: episode ?? null, at: at.time }
+}
+
+const shownAcross = ({ of, by }: DecidedRule, at: NetworkBlock, shown: MergedOpening['shown']): AlertWindow => {
+  const { key, first, fromTime, conditions, matches, ids, steps } = shown
+  const isMissing = 'isMissing' in of && of.isMissing
+  return {
+    key: namedKey({ by }, key, first),
+    window: { fromTime, toTime: at.time, seconds: of.within.seconds! },
+    ...{ conditions, matches, entities: ids },
+    ...(steps && {
+      steps: [
+        ...steps.map(({ network, block, id }) => ({ network, block, _id: id })),
+        ...(isMissing ? [{ missing: true as const }] : []),
+      ],
+    }),
+    late: false,
+  }
+}
+
+const shownEnd = (
+  id: string,
+  { at: { network, number, time }, conditions }: MergedEnd,
+): AcrossChange['ended'][number] => ({
+  ...{ id, at: time },
+  shown: { network, block: number, conditions },
+})
+
+const noteOfDecision = (
+  { of, since, until, reach }: { of: DecidedRule['of']; since: number; until: number; reach: number },
+  all: readonly SeenNetwork[],
+): { note?: string } => {
+  const slowest = all.find(({ state }) => state.clock === until)!
+  if (Math.max(...all.map(({ state }) => state.clock)) - until > BEHIND_SECONDS)
+    return {
+      note: `It waits for ${slowest.network}, whose newest block is of ${inUtc(until)}: nothing after that is decided.`,
+    }
+  if (since === 0 || since <= until - reach) return {}
+  return {
+    note:
+      'conditions' in of
+        ? `Its windows begin at ${inUtc(since)}: until one has passed, only what more matches could not undo is decided.`
+        : `Its sequences begin at ${inUtc(since)}: steps before that are not known.`,
+  }
+}
+
+const inUtc = (seconds: number): string => new Date(seconds * 1_000).toISOString()

@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRandom } from '../../scripts/demo/random.ts'
+import { createAcrossDecision, type DecidedRule } from '../../src/alerts/across-decision.ts'
+import { createAcrossReader } from '../../src/alerts/across-reader.ts'
+import type { AcrossChange, AcrossRule } from '../../src/alerts/across-store.ts'
+import { createAlertStore } from '../../src/alerts/alert-store.ts'
+import { openOutbox } from '../../src/alerts/outbox.ts'
+import type { WindowRows } from '../../src/alerts/windows.ts'
+import type { RawBlock } from '../../src/chain/wire.ts'
+import { openForReading } from '../../src/engine/open.ts'
+import type { WindowEntry } from '../../src/windows/entries.ts'
+import { createRuleSequence, type SequenceShape, type StepMatch, UNTIL } from '../../src/windows/sequence.ts'
+import type { WindowSpec } from '../../src/windows/spec.ts'
+import { createRuleWindow } from '../../src/windows/window.ts'
+import { hex, makeChain } from '../support/pack.ts'
+import { createTestStore } from '../support/store.ts'
+
+const LIMITS = { keys: 1_000, rows: 10_000 }
+const MANY: WindowSpec = {
+  ...{ by: ['from'], within: { seconds: 60 } },
+  conditions: [{ aggregate: 'Count', operator: 'Greater or Equal', value: '3' }],
+}
+const SUM: WindowSpec = {
+  ...{ by: ['from'], within: { seconds: 80 } },
+  conditions: [{ aggregate: 'Sum', name: 'value', operator: 'Greater', value: '12' }],
+  resolve: [{ aggregate: 'Sum', name: 'value', operator: 'Less', value: '4' }],
+}
+const NONE: WindowSpec = {
+  within: { seconds: 50 },
+  conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
+}
+const NEW: WindowSpec = { ...MANY, conditions: [{ aggregate: 'First', name: 'value' }] }
+const TWICE: WindowSpec = {
+  ...{ by: ['from'], within: { seconds: 40 } },
+  conditions: [{ aggregate: 'Count', operator: 'Greater', value: '2', relativeTo: { windows: 2 } }],
+}
+const PAIR: SequenceShape = { steps: 2, isMissing: false, hasUntil: true, within: { seconds: 70 } }
+const THREE: SequenceShape = { ...PAIR, steps: 3, hasUntil: false, within: { seconds: 120 } }
+const LEFT: SequenceShape = { ...PAIR, isMissing: true }
+
+interface Mined {
+  raw: RawBlock
+  text: string
+}
+const timeOf = ({ raw: { block } }: Mined) => Number(block.timestamp)
+const numberOf = ({ raw: { block } }: Mined) => Number(block.number)
+
+/** `0a 1b ~a`: steps, as in the tests of sequences. */
+const matchesOf = (text: string, id: string): StepMatch[] =>
+  (text.match(/\S+/g) ?? []).map((one, at) => ({
+    key: JSON.stringify([one.slice(1)]),
+    step: one.startsWith('~') ? UNTIL : Number(one[0]),
+    at,
+    id: `${id} ${one} ${at}`,
+  }))
+
+/** `5a 3b`: values of keys. */
+const entriesOf = (spec: WindowSpec, text: string, id: string): (WindowEntry & { last: string })[] => {
+  const [condition] = spec.conditions
+  const of = spec.by ? (text.match(/\S+/g) ?? []) : text === '' ? [] : [text]
+  const keys = Map.groupBy(of, one => (spec.by ? JSON.stringify([one.slice(1)]) : '[]'))
+  return [...keys].map(([key, all]) => {
+    const sum = all.reduce((sum, one) => sum + Number.parseInt(one, 10), 0)
+    const part =
+      condition!.aggregate === 'Sum'
+        ? ([String(sum), 0, all.length, 0] as [string, number, number, 0])
+        : { of: [...new Set(all.map(one => one[0]!))] }
+    const ids = all.map((one, i) => `${id} ${one} ${i}`)
+    return { key, count: all.length, ids, parts: condition!.aggregate === 'Count' ? [] : [part], last: ids.at(-1)! }
+  })
+}
+
+const isWindow = (of: WindowSpec | SequenceShape): of is WindowSpec => 'conditions' in of
+
+interface Options {
+  of: WindowSpec | SequenceShape
+  networks: number
+  confirmations?: number
+  keptBelow?: number
+}
+
+/** Networks `a`, `b`… with a store each, which decide one rule over all of them. */
+const setUp = ({ of, networks: count, confirmations = 0, keptBelow }: Options) => {
+  const names = Array.from({ length: count }, (_, i) => `ethereum/test/${'abc'[i]}`)
+  const rule: AcrossRule = { rule: 1, revision: 1, start: 10, notifyResolved: true, limits: LIMITS }
+  let at = 1_000
+  const networks = names.map(name => {
+    const store = createTestStore()
+    const outbox = openOutbox(store.path)
+    const reader = createAcrossReader(openForReading(store.path))
+    const decided: DecidedRule = {
+      ...{ rule: 1, revision: 1, own: name, networks: names, of, by: isWindow(of) ? (of.by ?? []) : ['from'] },
+      ...{ targetType: 'Event', kind: 'event', confirmations, notifyPending: false },
+    }
+    let alertStore = createAlertStore(store.db, () => at++)
+    let decision = createAcrossDecision(decided, keptBelow)
+    const tell = (across: readonly AcrossRule[] = [rule]) =>
+      store.writer.also(() => alertStore.stored({ hits: [], windows: [], sequences: [], across }))
+    tell()
+    return {
+      ...{ name, reader, store, outbox, tell },
+      chain: [] as Mined[],
+      highest: 0,
+      put(mined: Mined, fails = false) {
+        const { raw, text } = mined
+        const number = Number(raw.block.number)
+        const id = `${name} ${number}`
+        const matches = isWindow(of) ? [] : matchesOf(text, id)
+        const entries = isWindow(of) ? entriesOf(of, text, id) : []
+        const rows: WindowRows = {
+          ...{ number, time: Number(raw.block.timestamp), hash: raw.block.hash, receivedAt: 5 },
+          own: { _id: raw.block.hash, _type: 'block', source: '{}' },
+          sources: entries.map(({ last }) => ({ _id: last, _type: 'event', source: '{}' })),
+          matched: new Map([[1, 1]]),
+          rules: isWindow(of)
+            ? [{ rule: 1, entries: entries.map(({ last: _, ...entry }) => entry), lasts: entries.map((_, i) => i) }]
+            : [],
+          steps: isWindow(of) ? [] : [{ rule: 1, matches, lasts: [] }],
+        }
+        store.writer.apply(store.prepare([raw]), () => {
+          alertStore.stored({ hits: [], blocks: [rows] })
+          if (fails) throw new Error('the disk is full')
+        })
+        this.chain.push(mined)
+        this.highest = Math.max(this.highest, number)
+      },
+      back(to: number) {
+        store.writer.rollback(to, () => alertStore.retractAbove(to))
+        this.chain = this.chain.filter(one => numberOf(one) <= to)
+      },
+      restart() {
+        alertStore = createAlertStore(store.db, () => at++)
+        decision = createAcrossDecision(decided, keptBelow)
+        tell()
+      },
+      /** `lost`: killed before anything is written; `fails`: it cannot be written. */
+      look(how: 'lost' | 'fails' | 'written' = 'written') {
+        const { change, note } = decision.look(new Map(networks.map(one => [one.name, one.reader])), 5)
+        if (change && how !== 'lost') {
+          const opened = change.opened.map(one => ({ ...one, match: { ...one.match, source: '{}' } }))
+          const whole: AcrossChange = { ...change, opened }
+          const write = () =>
+            store.writer.also(() => {
+              alertStore.stored({ hits: [], acrossChanges: [whole] })
+              if (how === 'fails') throw new Error('the disk is full')
+            })
+          if (how === 'fails') assert.throws(write, /full/)
+          else write()
+        }
+        if (how !== 'written') decision = createAcrossDecision(decided, keptBelow)
+        return note
+      },
+      alerts: () => outbox.alerts(1, { size: 10_000 }).map(({ alert }) => alert),
+      told: () => outbox.after(0, 10_000).map(({ type, alert }) => ({ type, alert })),
+      count: (table: string) => store.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
+    }
+  })
+  return {
+    networks,
+    mine(network: number, text: string, time: number, { salt = '', fails = false } = {}) {
+      const one = networks[network]!
+      const last = one.chain.at(-1)?.raw
+      const [raw] = makeChain({
+        ...{ blocks: 1, ...(last ? { parent: last } : { from: 10 }), txs: 1, logs: 0, salt: `${network} ${salt}` },
+      }) as [RawBlock]
+      Object.assign(raw.block, { timestamp: hex(time) })
+      if (fails) {
+        const before = one.chain
+        one.chain = [...before]
+        assert.throws(() => one.put({ raw, text: '9a 9a 0a 1a' }, true), /full/)
+        one.chain = before
+      }
+      one.put({ raw, text })
+    },
+    look: () => networks.map(one => one.look()),
+    /** What is alive, as `network block key`. */
+    alive: () =>
+      networks.flatMap(({ name, alerts }) =>
+        alerts()
+          .filter(({ state }) => state !== 'withdrawn' && state !== 'retracted')
+          .map(({ block, state, when }) => `${state} ${name.at(-1)} ${block} ${Object.values(when!.key)}`),
+      ),
+    told: () =>
+      networks.map(({ told }) =>
+        told().map(({ type, alert }) => `${type} ${alert.block} ${Object.values(alert.when!.key)}`),
+      ),
+  }
+}
+
+test('steps in two networks are one alert, in the block of the last one, once both have passed it', () => {
+  const { mine, look, alive, networks } = setUp({ of: PAIR, networks: 2 })
+  mine(0, '', 1_000)
+  mine(1, '', 1_001)
+  mine(0, '0a 0b', 1_010)
+  mine(1, '1a', 1_030)
+  mine(0, '', 1_030)
+  look()
+  assert.deepEqual(alive(), [])
+  mine(0, '', 1_040)
+  look()
+  // Network b may have another block of that second.
+  assert.deepEqual(alive(), [])
+  mine(1, '1b', 1_082)
+  look()
+  assert.deepEqual(alive(), ['confirmed b 11 a'])
+  const [alert] = networks[1]!.alerts()
+  assert.deepEqual(alert!.entity, { _id: 'ethereum/test/b 11 1a 0', _type: 'event' })
+  assert.deepEqual(alert!.when, {
+    key: { from: 'a' },
+    window: { fromTime: 1_010, toTime: 1_030, seconds: 70 },
+    conditions: [],
+    matches: 2,
+    entities: ['ethereum/test/a 11 0a 0', 'ethereum/test/b 11 1a 0'],
+    steps: [
+      { network: 'ethereum/test/a', block: 11, _id: 'ethereum/test/a 11 0a 0' },
+      { network: 'ethereum/test/b', block: 11, _id: 'ethereum/test/b 11 1a 0' },
+    ],
+    late: false,
+  })
+})
+
+test('a reorganisation of the first network takes the alert of the second back, and it comes again', () => {
+  const { mine, look, told, networks } = setUp({ of: PAIR, networks: 2 })
+  mine(0, '', 1_000)
+  mine(1, '', 1_000)
+  mine(0, '0a', 1_010)
+  mine(1, '1a', 1_020)
+  mine(0, '', 1_030)
+  mine(1, '', 1_031)
+  look()
+  const before = networks[0]!.chain.slice(1)
+  networks[0]!.back(10)
+  mine(0, '', 1_010, { salt: 'other' })
+  mine(0, '', 1_030, { salt: 'other' })
+  look()
+  assert.deepEqual(told(), [[], ['confirmed 11 a', 'retracted 11 a']])
+  networks[0]!.back(10)
+  for (const one of before) networks[0]!.put(one)
+  look()
+  assert.deepEqual(told(), [[], ['confirmed 11 a', 'retracted 11 a', 'confirmed 11 a']])
+  assert.equal(new Set(networks[1]!.alerts().map(({ id }) => id)).size, 1)
+})
+
+test('an alert is confirmed once its block and those of the other networks are deep enough', () => {
+  const { mine, look, alive } = setUp({ of: MANY, networks: 2, confirmations: 2 })
+  mine(0, '', 1_000)
+  mine(1, '', 1_000)
+  mine(0, '1a 1a', 1_010)
+  mine(1, '1a', 1_020)
+  for (const time of [1_030, 1_040]) mine(1, '', time)
+  mine(0, '', 1_041)
+  look()
+  assert.deepEqual(alive(), ['pending b 11 a'])
+  mine(0, '', 1_042)
+  look()
+  assert.deepEqual(alive(), ['confirmed b 11 a'])
+})
+
+const CASES = Number(process.env.CASES ?? 12)
+
+/** What is alive in the end, computed at once from all blocks. */
+const expectedOf = (
+  of: WindowSpec | SequenceShape,
+  chains: readonly (readonly Mined[])[],
+  names: readonly string[],
+  confirmations: number,
+): string[] => {
+  const all = chains
+    .flatMap((chain, i) =>
+      chain.map(mined => ({ name: names[i]!, mined, time: timeOf(mined), number: numberOf(mined) })),
+    )
+    .sort((a, b) => a.time - b.time || (a.name === b.name ? a.number - b.number : a.name < b.name ? -1 : 1))
+  const since = Math.max(...chains.map(([first]) => timeOf(first!)))
+  const until = Math.min(...chains.map(chain => timeOf(chain.at(-1)!)))
+  const isDeep = (time: number) =>
+    chains.every(chain => chain.filter(one => timeOf(one) > time).length >= Math.max(confirmations, 1))
+  const found: string[] = []
+  const open = new Map<string, (end?: { id: string; time: number }) => string>()
+  const sequence = isWindow(of) ? undefined : createRuleSequence(of, LIMITS)
+  const window = isWindow(of) ? createRuleWindow(of, LIMITS) : undefined
+  window?.setSince({ number: 1, time: since })
+  for (const [i, { name, mined, time, number }] of all.entries()) {
+    if (time >= until) break
+    const now = { number: i + 1, time }
+    const id = `${name} ${number}`
+    const told = (key: string) => (end?: { id: string; time: number }) => {
+      const state = !isDeep(time) ? 'pending' : end && isDeep(end.time) ? 'resolved' : 'confirmed'
+      return `${state} ${id} ${mined.raw.block.hash} ${key}${end ? ` until ${end.id}` : ''}`
+    }
+    if (sequence) {
+      const { found: complete } = sequence.step(now, matchesOf(mined.text, id))
+      if (time < since) continue
+      for (const { key, steps } of complete) found.push(told(`${key} ${steps.map(({ id }) => id)}`)())
+      continue
+    }
+    const entries = entriesOf(of as WindowSpec, mined.text, id)
+    if (time < since) {
+      window!.load(now, entries)
+      continue
+    }
+    const { ended, opened, first } = window!.step(now, entries)
+    for (const key of ended) {
+      found.push(open.get(key)!({ id, time }))
+      open.delete(key)
+    }
+    for (const key of opened) open.set(key, told(key))
+    for (const { key, value } of first) found.push(told(`${key} ${value}`)())
+  }
+  for (const one of open.values()) found.push(one())
+  return found.sort()
+}
+
+const MESSAGES = /^(C(RC)*R?T)*(C(RC)*R?)?$/
+
+test(`alerts of several networks are those of the chains in the end: ${CASES} histories with kills, failed writes and reorganisations`, () => {
+  let [alerts, taken] = [0, 0]
+  for (let seed = 1; seed <= CASES; seed++) {
+    const { int, pick } = createRandom(seed)
+    const of = pick([MANY, SUM, NONE, NEW, TWICE, PAIR, THREE, LEFT])
+    const confirmations = int(0, 2)
+    const { networks, mine } = setUp({ of, networks: int(2, 3), confirmations, keptBelow: pick([8, 8, 2_048]) })
+    const steps = isWindow(of) ? 0 : of.steps
+    const oneMatch = () => {
+      if (isWindow(of)) return `${int(1, 6)}${pick(['a', 'b'])}`
+      return `${of.hasUntil && int(0, 9) === 0 ? '~' : int(0, steps - 1)}${pick(['a', 'b'])}`
+    }
+    const timeAt = (i: number) => timeOf(networks[i]!.chain.at(-1)!)
+    const mineOne = (i: number) => {
+      const text = int(0, 2) === 0 ? '' : Array.from({ length: int(1, 2) }, oneMatch).join(' ')
+      const after = pick([0, 1, 5, 5, 10, 10, 20, 45])
+      const time = networks[i]!.chain.length === 0 ? 1_000 + int(0, 20) : timeAt(i) + after
+      mine(i, text, time, { salt: `${seed} ${int(0, 1e9)}`, fails: int(0, 9) === 0 })
+    }
+    for (const i of networks.keys()) for (let n = int(1, 2); n > 0; n--) mineOne(i)
+    /** It stands still for a while. */
+    let still = -1
+    for (let i = 0; i < 90; i++) {
+      const what = int(0, 19)
+      const one = pick(networks)
+      if (what === 0) one.restart()
+      else if (what === 1) one.look(pick(['lost', 'fails']))
+      else if (what === 2) still = int(-1, networks.length - 1)
+      else if (what === 3 && one.chain.length > 1) {
+        // Not below what a network keeps, also by several in a row.
+        const down = Math.max(0, one.chain.length - 1 - int(1, 4), one.highest - 16)
+        if (down >= one.chain.length - 1) continue
+        taken++
+        one.back(numberOf(one.chain[down]!))
+      } else if (what < 9) one.look()
+      else {
+        // The one that is behind, so that none is left too far behind.
+        const moving = [...networks.keys()].filter(n => n !== still).sort((a, b) => timeAt(a) - timeAt(b))
+        mineOne(int(0, 2) === 0 ? pick(moving) : moving[0]!)
+      }
+    }
+    const top = Math.max(...networks.map((_, i) => timeAt(i)))
+    for (const i of networks.keys()) while (timeAt(i) < top + 30) mineOne(i)
+    for (let i = 0; i < 3; i++) for (const one of networks) one.look()
+
+    const names = networks.map(({ name }) => name)
+    const expected = expectedOf(
+      of,
+      networks.map(({ chain }) => chain),
+      names,
+      confirmations,
+    )
+    const found = networks
+      .flatMap(({ name, alerts }) =>
+        alerts()
+          .filter(({ state }) => state !== 'retracted' && state !== 'withdrawn')
+          .map(({ state, block, blockHash, when }) => ({ state, block, blockHash, when: when!, name })),
+      )
+      .map(({ state, block, blockHash, when, name }) => {
+        const { by = [] } = isWindow(of) ? of : { by: ['from'] }
+        const key = JSON.stringify(by.map(it => when.key[it]))
+        const more = isWindow(of) ? (of === NEW ? ` ${when.key.value}` : '') : ` ${when.entities}`
+        const ended = when.ended ? ` until ${when.ended.network} ${when.ended.block}` : ''
+        const shown = state === 'pending' || state === 'confirmed' || state === 'resolved' ? state : '?'
+        return `${shown} ${name} ${block} ${blockHash} ${key}${more}${ended}`
+      })
+    assert.deepEqual(found.sort(), expected, `seed ${seed}`)
+    for (const { told } of networks)
+      for (const all of Map.groupBy(told(), ({ alert }) => alert.id).values()) {
+        const short = { pending: 'P', confirmed: 'C', retracted: 'T', resolved: 'R', reopened: 'C' }
+        const text = all.map(({ type }) => short[type]).join('')
+        assert.match(text, MESSAGES, `seed ${seed}: ${text}`)
+        const { state } = all[0]!.alert
+        const ends = { confirmed: 'C', resolved: 'R', retracted: 'T', withdrawn: '.?', pending: '.?' }
+        assert.match(text, new RegExp(`${ends[state]}$`), `seed ${seed}`)
+      }
+    alerts += expected.length
+  }
+  assert.ok(alerts > CASES && taken > CASES, `${alerts} alerts`)
+})
