@@ -193,10 +193,10 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
     const settled = Math.min(...all.map(it => it.reader.settled(rule.confirmations)))
     const record = records[all.findIndex(({ network }) => network === own)]
     const holds = (record: AcrossRecord | undefined): record is AcrossRecord =>
-      record !== undefined && isOn(all, record)
+      record !== undefined && areHeadsStored(all, record)
     const told = records.map(record => (holds(record) ? record.decided : 0))
     const needed = Math.min(...told, ...all.map(({ reader }) => reader.timeOf(reader.newest() - keptBelow))) - reach
-    const heads = headsOf(all)
+    const heads = acrossHeads(all)
     const isSaved =
       holds(record) &&
       networksOfHeads(record.heads) === networksOfHeads(heads) &&
@@ -240,10 +240,10 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
 }
 
 /** What was decided before a reorganisation is to be decided again. */
-const isOn = (all: readonly SeenNetwork[], { heads }: AcrossRecord): boolean =>
+const areHeadsStored = (all: readonly SeenNetwork[], { heads }: AcrossRecord): boolean =>
   all.every(({ network, reader }) => heads[network] && reader.hash(heads[network].number) === heads[network].hash)
 
-const headsOf = (all: readonly SeenNetwork[]): NetworkHeads =>
+const acrossHeads = (all: readonly SeenNetwork[]): NetworkHeads =>
   Object.fromEntries(
     all.map(({ network, state, reader }) => [network, { number: state.upto, hash: reader.hash(state.upto)! }]),
   )

@@ -7,6 +7,7 @@ import { leadsToArgument } from '../rules/attributes.ts'
 import { lowerConditions, toDocumentQuery } from '../rules/lower.ts'
 import { isLogic, kindOfTarget, listsIn, type RuleCondition, type RuleConfig, type RuleInput } from '../rules/rule.ts'
 import { documentBlock, type RuleSimulation, type SimulatedEpisode } from '../rules/search.ts'
+import { isAcross } from '../rules/windows/across.ts'
 import { isSequence, windowSpecOf } from '../rules/windows/steps.ts'
 import {
   createStoredGathering,
@@ -79,6 +80,7 @@ export const testDocuments = (
 const whyUntested = (config: RuleConfig): string | undefined => {
   if (config.targetType === 'State') return 'a State rule reads a node, and cannot be tested with documents'
   if (isSequence(config.when)) return 'a rule with steps cannot be tested: only what matches its first step is found'
+  if (isAcross(config)) return 'a rule over several networks cannot be tested: documents are those of one'
   if (listsIn(config).length > 0) return 'documents hold no watch lists: write the values into a rule for the test'
   const fields = config.when ? hiddenFields(config) : []
   if (fields.length > 0)

@@ -14,6 +14,7 @@ import {
   type SimulatedEpisode,
   type SimulatedMoment,
 } from '../rules/search.ts'
+import { isAcross } from '../rules/windows/across.ts'
 import { isSequence, windowSpecOf } from '../rules/windows/steps.ts'
 import { hiddenFields, type StoredMatch, secondsOf, wholeSourceText } from '../rules/windows/stored.ts'
 import type { Episode } from '../windows/replay.ts'
@@ -48,6 +49,11 @@ export const backTest = async (test: BackTest): Promise<BackTested> => {
   const messages = countMessages(rule)
   if (isSequence(config.when))
     return untold(messages, 'these are matches of its first step alone. What its steps make is seen as blocks arrive.')
+  if (isAcross(config))
+    return untold(
+      messages,
+      'these are matches of each network by itself. What they make together is seen as blocks arrive.',
+    )
   const hidden = config.when ? hiddenFields(config) : []
   if (hidden.length > 0)
     return untold(messages, `stored documents do not show ${hidden.join(' and ')}, which lies within an argument.`)

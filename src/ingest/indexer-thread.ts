@@ -28,6 +28,7 @@ import { narrowAsAsked } from './jobs/narrow.ts'
 import {
   forgetAsAsked,
   watchAbis,
+  watchAcross,
   watchForgetting,
   watchNarrowing,
   watchRestore,
@@ -103,7 +104,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
     finality: finality?.report() ?? null,
     shipping: shippingReport(pipeline, state),
     metrics: [...metrics.snapshot(), ...(pipeline?.metrics() ?? [])],
-    troubles: new Map([...(pipeline?.notes() ?? []), ...(ruleWatcher?.troubles ?? [])]),
+    troubles: new Map([...state.acrossNotes, ...(pipeline?.notes() ?? []), ...(ruleWatcher?.troubles ?? [])]),
     accountTroubles: ruleWatcher?.accountTroubles ?? new Map(),
   })
   const reporting = setInterval(() => tell({ type: 'report', report: report() }), INDEXER_REPORT_MS)
@@ -153,6 +154,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
       for (const attend of [
         watchRules,
         watchWindows,
+        watchAcross,
         watchAbis,
         watchNarrowing,
         watchForgetting,

@@ -31,6 +31,8 @@ export interface JobState {
   isShared: boolean
   forgotten: number
   missing: MissingBlocks | null
+  /** What the owners of rules over several networks should know. */
+  acrossNotes: ReadonlyMap<number, string>
 }
 
 export const createJobState = (): JobState => ({
@@ -47,6 +49,7 @@ export const createJobState = (): JobState => ({
   isShared: false,
   forgotten: 0,
   missing: null,
+  acrossNotes: new Map(),
 })
 
 export interface Work extends Omit<IndexerData, 'remote'>, OpenDecoding {

@@ -46,6 +46,8 @@ export interface MatcherOptions {
   most?: number
   /** Finds a watch list, the same one as long as a rule uses it. */
   lists?: (account: number, name: string) => ValueList
+  /** Path of the network whose blocks are matched, where steps name theirs. */
+  network?: string
 }
 
 export type Matcher = ReturnType<typeof createMatcher>
@@ -54,7 +56,7 @@ export type Matcher = ReturnType<typeof createMatcher>
  * Finds the rules that a block matches (percolation). They are indexed by their conditions, so
  * their number hardly matters.
  */
-export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: MatcherOptions = {}) => {
+export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists, network }: MatcherOptions = {}) => {
   const members = new Map<number, GroupMember[]>()
   const kinds = new Map<Kind, KindMatcher>()
   const starts = createStarts()
@@ -79,7 +81,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists }: Matche
     set(rule: StoredRule) {
       remove(rule.id)
       if (!rule.enabled || rule.startBlock === null) return
-      const all = matchedRules(rule).map(it => ({ it, nodes: conditionsOf(it) }))
+      const all = matchedRules(rule, network).map(it => ({ it, nodes: conditionsOf(it) }))
       const added = all.map(({ it, nodes }) => {
         const kind = kindOfTarget(it.input.config.targetType)
         const matcher = kinds.get(kind) ?? createKindMatcher()

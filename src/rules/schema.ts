@@ -20,7 +20,7 @@ import {
   reportExpected,
 } from './input.ts'
 import { checkNotify } from './notify/check.ts'
-import { FINALITY_TAGS, type FinalityTag, type RuleInput, TARGET_TYPES } from './rule.ts'
+import { FINALITY_TAGS, type FinalityTag, networkOf, type RuleInput, TARGET_TYPES } from './rule.ts'
 import { checkState } from './state/check.ts'
 import { checkStateWhen } from './state/check-when.ts'
 import { checkWhen, type WhenContext } from './windows/check.ts'
@@ -72,7 +72,10 @@ export const checkRule = (
   checkByteLength(rule.member('name'), 'ruleName', limits)
   checkConfirmations(rule.member('maxConfirmationCount'))
   for (const name of NETWORK_PARTS) checkNetworkPart(rule.member(name))
-  checkConfig(rule.member('config'), { ...(refusedHost && { refusedHost }), draft, limits, before, abis, hasList })
+  const network = faults.length === 0 ? networkOf(value as unknown as RuleInput) : undefined
+  checkConfig(rule.member('config'), {
+    ...{ ...(refusedHost && { refusedHost }), draft, limits, before, abis, hasList, network },
+  })
   checkOptional(rule.member('version'), checkInteger)
   checkOptional(rule.member('description'), place => {
     if (place.value !== null && typeof place.value !== 'string') reportExpected(place, 'a string or null')
@@ -189,14 +192,17 @@ const inexactPath = (value: unknown): (string | number)[] | undefined => {
   return undefined
 }
 
-const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Limits; abis: OwnAbis }) => {
+const checkConfig = (
+  place: InputPlace,
+  options: RuleCheckOptions & { limits: Limits; abis: OwnAbis; network: string | undefined },
+) => {
   if (
     !checkObject(place, { what: 'the config', known: ['targetType', 'targetMap', 'alerts', 'read', 'when', 'notify'] })
   )
     return
   const target = checkTargetType(place.member('targetType'))
   const conditions = place.member('targetMap')
-  const { limits, before, abis, hasList } = options
+  const { limits, before, abis, hasList, network } = options
   const isKept = before?.config.targetType === target && isDeepStrictEqual(before?.config.targetMap, conditions.value)
   const read = place.member('read')
   const when = place.member('when')
@@ -213,7 +219,7 @@ const checkConfig = (place: InputPlace, options: RuleCheckOptions & { limits: Li
       return checkOptional(resolve, ends => checkConditions(ends, target, { limits, isKept: false, abis, hasList }))
     }
     const context: WhenContext = {
-      ...{ target, limits },
+      ...{ target, limits, network },
       checkTargetMap: (at, target) =>
         checkConditions(at, target, {
           isKept: isDeepStrictEqual(before?.config.when, when.value),

@@ -33,6 +33,8 @@ export interface WindowSpec {
   conditions: WindowCondition[]
   /** How long the conditions must hold before an episode opens. */
   hold?: WindowSpan
+  /** One window over all networks of the rule, in the order of their times. */
+  across?: boolean
   /** End an episode whose conditions no longer hold. */
   resolve?: WindowCondition[]
 }

@@ -43,8 +43,6 @@ test('each fault of steps names its place and the remedy', () => {
     [{ steps: WHEN.steps }, /^config\.when\.within: within must be/],
     [{ ...WHEN, conditions: [] }, /^config\.when\.conditions: "conditions" does not go with steps/],
     [{ ...WHEN, by: [] }, /^config\.when\.by: "by" belongs to each step/],
-    [{ ...WHEN, across: true }, /^config\.when\.across: "across" is not supported: the steps of one sequence/],
-    [{ ...WHEN, steps: [first, { ...second, network: 'base' }] }, /steps\[1\]\.network: "network" is not supported/],
     [{ ...WHEN, steps: [{ ...first, missing: true }, second] }, /steps\[0\]\.missing: Only the last step can be/],
     [{ ...WHEN, until: { ...second, missing: true } }, /until\.missing: Only the last step can be missing/],
     [{ ...WHEN, steps: [first, { by: ['address'] }] }, /steps\[1\]\.targetType: targetType must be one of/],

@@ -55,7 +55,7 @@ test('each fault of windows names its place and the remedy', () => {
       { within: { blocks: 1 }, conditions: [{ aggregate: 'First', name: 'address' }], hold: { blocks: 1 } },
       /^config\.when\.hold: "First" holds in one block only, .* leave hold out\.$/,
     ],
-    [{ ...WHEN, across: true }, /^config\.when\.across: "across" goes with steps: leave it out\.$/],
+    [{ ...WHEN, until: {} }, /^config\.when\.until: "until" goes with steps: leave it out\.$/],
     [{ ...WHEN, steps: [] }, /^config\.when\.conditions: "conditions" does not go with steps/],
     [
       { ...WHEN, conditions: [{ ...SUM, relativeTo: { windows: 0 } }] },

@@ -134,11 +134,11 @@ const windowFacts = (when: AlertMessage['when']): [string, string][] => {
         ? `missing ${window.toBlock === undefined ? `at ${utcOf(window.toTime)}` : `in block ${window.toBlock}`}`
         : `${shownLine(step._id)} in block ${step.block}${step.network === undefined ? '' : ` of ${plainLine(step.network)}`}`,
     ]),
-    ...(steps.length > 0 ? [] : [['Matches', `${matches} ${whereOf(window)}`] satisfies [string, string]]),
+    ...(steps.length > 0 ? [] : [['Matches', `${matches} ${matchedSpan(window)}`] satisfies [string, string]]),
   ]
 }
 
-const whereOf = ({ fromBlock, toBlock, fromTime, toTime }: NonNullable<AlertMessage['when']>['window']): string =>
+const matchedSpan = ({ fromBlock, toBlock, fromTime, toTime }: NonNullable<AlertMessage['when']>['window']): string =>
   toBlock === undefined ? `from ${utcOf(fromTime)} to ${utcOf(toTime)}` : `in blocks ${fromBlock} to ${toBlock}`
 const utcOf = (seconds = 0): string => new Date(seconds * 1_000).toISOString().replace('.000', '')
 

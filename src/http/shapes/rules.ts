@@ -53,13 +53,17 @@ const stepShape = {
   targetType: may(choiceOf(DOCUMENT_TARGETS)),
   targetMap: may(arrayOf(refTo('Condition'))),
   by: may(described('Fields with the same values in all steps, paired by their places.', arrayOf(str))),
+  network: may(described('Path of the network in which it comes; without, any one of the rule.', str)),
 }
+
+const { network: _, ...untilShape } = stepShape
 
 const when = strict({
   by: may(described('Fields; each combination of values has a window.', arrayOf(str))),
   keys: may(described('Values of `by` to watch although nothing matched.', arrayOf(str))),
   within: may(described('Either blocks, or seconds of the chain; not with the targetType State.', span)),
   conditions: may(described('All must hold; instead of `steps`.', arrayOf(strict(windowCondition)))),
+  across: may(described('Over all networks of the rule, by the times of their blocks.', flag)),
   hold: may(described('How long they must hold before an episode opens.', span)),
   resolve: may(
     described(
@@ -77,7 +81,7 @@ const when = strict({
       ),
     ),
   ),
-  until: may(described('Ends a sequence of steps that has begun.', strict(stepShape))),
+  until: may(described('Ends a sequence of steps that has begun.', strict(untilShape))),
 })
 
 const ruleConfig = strict({

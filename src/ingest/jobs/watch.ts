@@ -1,5 +1,6 @@
 import { createUnseenBlocks } from '../../alerts/rebuild.ts'
 import { timeOfBlock } from '../../engine/blocks.ts'
+import { storedNetworks, storeFile } from '../../engine/files.ts'
 import { openForReading } from '../../engine/open.ts'
 import { openSearcher } from '../../engine/query/searcher.ts'
 import { ChainsieveError, retry } from '../../lib/errors.ts'
@@ -9,6 +10,7 @@ import { runChanges, type Work } from '../job-context.ts'
 import type { JobChanges } from '../pipeline.ts'
 import type { RemoteStore } from '../remote.ts'
 import { openForgetRequest, redecodeFolder } from '../requests.ts'
+import { createAcrossRules } from '../rules/across.ts'
 import { createHistory } from '../rules/history.ts'
 import { createStateReadings } from '../rules/state-readings.ts'
 import { createWindowRebuild } from '../rules/window-rebuild.ts'
@@ -93,6 +95,23 @@ export const watchWindows = async (work: Work) => {
     await repeat(work, FILL_MS, rebuild)
   } finally {
     db.close()
+  }
+}
+
+/** Decides rules over several networks whenever one of their stores has changed. */
+export const watchAcross = async (work: Work) => {
+  const { network, data, pipeline, ruleWatcher, state, log, signal } = work
+  const across = createAcrossRules({
+    ...{ network, rules: ruleWatcher.ofWindows, tell: pipeline.tell, log, signal },
+    stores: () => new Map(storedNetworks(data).map(one => [one, storeFile(data, one)])),
+    open: () => work.remote?.openReader() ?? openSearcher(work.store, nativeBinding()),
+    now: systemClock.now,
+  })
+  state.acrossNotes = across.notes
+  try {
+    await repeat(work, RULES_MS, across.look)
+  } finally {
+    across.close()
   }
 }
 

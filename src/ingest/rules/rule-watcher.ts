@@ -1,3 +1,4 @@
+import type { AcrossRule } from '../../alerts/across-store.ts'
 import type { Scan } from '../../alerts/alert-store.ts'
 import type { SequenceRule } from '../../alerts/sequences.ts'
 import type { WindowRule } from '../../alerts/windows.ts'
@@ -11,6 +12,7 @@ import type { FindList } from '../../rules/lower.ts'
 import { type BlockMatches, createMatcher, type Matcher } from '../../rules/matcher.ts'
 import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
 import type { Rules } from '../../rules/store.ts'
+import { isAcross, networksAcross } from '../../rules/windows/across.ts'
 import { isSequence, sequenceShape, targetOfAlerts } from '../../rules/windows/steps.ts'
 import { createRuleMatching, type RuleMatchingOptions } from './rule-matching.ts'
 import { createRuleScans } from './rule-scans.ts'
@@ -33,7 +35,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const { network, rules, scans, tokens, contracts, links, log, limits = DEFAULT_LIMITS, clock = systemClock } = options
   const { metrics = createMetrics() } = options
   const lists = createFollowedLists(rules.lists)
-  const matcher = createMatcher({ most: limits.ruleMatches, lists: lists.of })
+  const matcher = createMatcher({ most: limits.ruleMatches, lists: lists.of, network })
   const rulesKnown = metrics.gauge('chainsieve_rules')
   const troubles = createRuleTroubles(log, limits)
   const known = new Map<number, StoredRule>()
@@ -72,7 +74,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
 
   const take = (rule: StoredRule) => {
     try {
-      if (looks.take(rule)) matcher.remove(rule.id)
+      if (looks.take(rule) || !isLookedAt(rule, network)) matcher.remove(rule.id)
       else matcher.set(rule)
     } catch (error) {
       troubles.noteUnloaded(rule.id, error)
@@ -211,7 +213,8 @@ const createWindowedRules = (
       const before = windowed.size
       windowed.clear()
       for (const rule of known)
-        if (hasWhen(rule) && rule.enabled && rule.startBlock !== null) windowed.set(rule.id, rule)
+        if (hasWhen(rule) && rule.enabled && rule.startBlock !== null && isLookedAt(rule, network))
+          windowed.set(rule.id, rule)
       // Blocks on their way keep the one that they were matched with.
       matched = new Map(
         [...windowed.values()].filter(({ id }) => matcher.has(id)).map(({ id, matching }) => [id, matching]),
@@ -255,12 +258,25 @@ const createPendingUpdate = () => {
 
 const hasWhen = ({ input }: StoredRule): boolean => input.config.when !== undefined
 
+/** The steps of a rule may all be of other networks. */
+const isLookedAt = (rule: StoredRule, network: string): boolean =>
+  !isAcross(rule.input.config) || networksAcross(rule, [network]).includes(network)
+
 interface WhenRules {
   windows: WindowRule[]
   sequences: SequenceRule[]
+  across: AcrossRule[]
 }
 
-const toWhenRules = (all: readonly StoredRule[], own: string, limits: Limits): WhenRules => ({
+const toWhenRules = (all: readonly StoredRule[], own: string, limits: Limits): WhenRules => {
+  const [across, others] = [true, false].map(it => all.filter(rule => isAcross(rule.input.config) === it)) as [
+    StoredRule[],
+    StoredRule[],
+  ]
+  return { ...toOwnRules(others, own, limits), across: across.map(rule => toWhenRule(rule, own, limits)) }
+}
+
+const toOwnRules = (all: readonly StoredRule[], own: string, limits: Limits): Omit<WhenRules, 'across'> => ({
   windows: all.flatMap(rule => {
     const { when } = rule.input.config
     return when === undefined || isSequence(when) ? [] : [{ ...toWhenRule(rule, own, limits), spec: when }]

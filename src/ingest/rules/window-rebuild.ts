@@ -7,6 +7,7 @@ import type { Log } from '../../lib/log.ts'
 import type { FindList } from '../../rules/lower.ts'
 import type { StoredRule } from '../../rules/rule.ts'
 import { searchOf } from '../../rules/search.ts'
+import { isAcross } from '../../rules/windows/across.ts'
 import { isSequence, windowSpecOf } from '../../rules/windows/steps.ts'
 import { createStoredGathering, hiddenFields } from '../../rules/windows/stored.ts'
 
@@ -50,7 +51,7 @@ export const createWindowRebuild = (options: WindowRebuildOptions) => {
     const wait = waits.get(id)
     if (wait?.revision === revision && performance.now() < wait.until) return undefined
     const { targetType, when } = input.config
-    if (targetType === 'State' || isSequence(when) || hiddenFields(input.config).length > 0) {
+    if (targetType === 'State' || isSequence(when) || isAcross(input.config) || hiddenFields(input.config).length > 0) {
       unfit.add(rule)
       return undefined
     }

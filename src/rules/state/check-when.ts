@@ -13,6 +13,7 @@ export const checkStateWhen = (
   const elsewhere = {
     conditions: `${BY_NEWEST}: leave conditions out, and write in targetMap what it must meet.`,
     within: `${BY_NEWEST}: leave within out, or write in hold how long it must meet targetMap.`,
+    across: `${BY_NEWEST}, which is of one network: leave across out.`,
     keys: `${BY_NEWEST}, and reads all of read.balances: leave keys out.`,
   }
   if (!checkObject(place, { what: 'when', known, elsewhere })) return

@@ -11,6 +11,7 @@ import {
 } from '../input.ts'
 import { DOCUMENT_TARGETS, type TargetType } from '../rule.ts'
 import { checkFieldName, checkSpan, MAX_BY, type WhenContext } from './check.ts'
+import { checkAcross } from './check-across.ts'
 
 const MAX_SEQUENCE_STEPS = 5
 
@@ -19,13 +20,12 @@ const NOT_WITH_STEPS: Readonly<Record<string, string>> = {
     ['conditions', 'keys', 'resolve'].map(name => [name, `"${name}" does not go with steps: leave it out.`]),
   ),
   by: '"by" belongs to each step: write it there.',
-  across: '"across" is not supported: the steps of one sequence are of one network. Leave it out.',
   hold: '"hold" does not go with steps: leave it out.',
 }
 
 /** Checks `when` with steps: matches that follow each other. Returns the target type of alerts, if it is known. */
 export const checkSteps = (place: InputPlace, context: WhenContext): TargetType | undefined => {
-  if (!checkObject(place, { what: 'when', known: ['steps', 'within', 'until'], elsewhere: NOT_WITH_STEPS }))
+  if (!checkObject(place, { what: 'when', known: ['steps', 'within', 'until', 'across'], elsewhere: NOT_WITH_STEPS }))
     return undefined
   const steps = [...checkList(place.member('steps'), { of: 'steps', min: 1, max: MAX_SEQUENCE_STEPS })]
   if (steps.length === 1) place.member('steps').fault('steps has one step: a sequence has 2 to 5.')
@@ -33,8 +33,11 @@ export const checkSteps = (place: InputPlace, context: WhenContext): TargetType 
     checkStep(it, context, { mayInherit: i === 0, mayBeMissing: i > 0 && i === steps.length - 1 }),
   )
   checkSpan(place.member('within'), 'within')
+  checkAcross(place, steps, context.network)
   checkOptional(place.member('until'), it => {
     checkStep(it, context, { mayInherit: false, mayBeMissing: false })
+    if (it.member('network').value !== undefined)
+      it.member('network').fault('until ends a sequence in whichever network it comes: leave network out.')
     checkSameLength(it, steps[0])
   })
   for (const it of steps.slice(1)) checkSameLength(it, steps[0])
@@ -53,11 +56,8 @@ const checkStep = (
   context: WhenContext,
   { mayInherit, mayBeMissing }: StepRole,
 ): TargetType | undefined => {
-  const known = ['targetType', 'targetMap', 'by', 'missing']
-  const elsewhere = {
-    network: '"network" is not supported: the steps of one sequence are of one network. Leave it out.',
-  }
-  if (!checkObject(place, { what: 'a step', known, elsewhere })) return undefined
+  const known = ['targetType', 'targetMap', 'by', 'missing', 'network']
+  if (!checkObject(place, { what: 'a step', known })) return undefined
   const [type, conditions, missing] = ['targetType', 'targetMap', 'missing'].map(it => place.member(it)) as [
     InputPlace,
     InputPlace,

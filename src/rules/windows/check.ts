@@ -17,12 +17,15 @@ import {
   reportExpected,
 } from '../input.ts'
 import type { TargetType } from '../rule.ts'
+import { checkAcross } from './check-across.ts'
 
 export { AGGREGATES, WINDOW_OPERATORS }
 
 export interface WhenContext {
   target: TargetType | undefined
   limits: Limits
+  /** The pattern of the rule's networks; undefined if it has faults. */
+  network: string | undefined
   /** Checks the conditions of a step. */
   checkTargetMap(place: InputPlace, target: TargetType | undefined): void
 }
@@ -34,13 +37,11 @@ const MAX_COMPARED = 100
 /** The longest windows. */
 const LONGEST_WINDOW = { blocks: 1_000_000, seconds: 90 * 86_400 }
 
-const WITH_STEPS = Object.fromEntries(
-  ['across', 'until'].map(name => [name, `"${name}" goes with steps: leave it out.`]),
-)
+const WITH_STEPS = { until: '"until" goes with steps: leave it out.' }
 
 /** Checks `when`: windows over the matches of a rule. */
 export const checkWhen = (place: InputPlace, context: WhenContext): void => {
-  const known = ['by', 'keys', 'within', 'conditions', 'hold', 'resolve']
+  const known = ['by', 'keys', 'within', 'conditions', 'hold', 'resolve', 'across']
   if (!checkObject(place, { what: 'when', known, elsewhere: WITH_STEPS })) return
   const by = place.member('by')
   const keys = place.member('keys')
@@ -52,6 +53,9 @@ export const checkWhen = (place: InputPlace, context: WhenContext): void => {
   })
   checkOptional(keys, it => checkKeys(it, names, context))
   checkSpan(place.member('within'), 'within')
+  checkAcross(place, [], context.network)
+  if (place.member('across').value === true && place.member('hold').value !== undefined)
+    place.member('hold').fault('"hold" is not supported beside across: leave it out.')
   const conditions = place.member('conditions')
   const all = [...checkList(conditions, { of: 'conditions', min: 1, max: MAX_CONDITIONS })]
   const within = place.member('within').value

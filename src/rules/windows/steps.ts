@@ -10,6 +10,8 @@ export interface SequenceStep {
   by?: string[]
   /** With the last step only: it must not come. */
   missing?: boolean
+  /** Path of the network in which it comes; without, any one of the rule. */
+  network?: string
 }
 
 /** `when` of a rule whose matches follow each other. */
@@ -18,6 +20,8 @@ export interface SequenceSpec {
   within: WindowSpan
   /** Ends a sequence that has begun. */
   until?: SequenceStep
+  /** Over all networks of the rule, in the order of their times. */
+  across?: boolean
 }
 
 /** A part of a rule with steps, as the matcher takes rules. */
@@ -25,6 +29,7 @@ export interface SequencePart {
   /** From 0, or `UNTIL`. */
   step: number
   by: readonly string[]
+  network?: string | undefined
   config: RuleConfig
 }
 
@@ -42,8 +47,8 @@ export const sequenceShape = ({ steps, within, until }: SequenceSpec): SequenceS
 export const sequenceParts = (config: RuleConfig): SequencePart[] => {
   const { when } = config
   if (!isSequence(when)) return []
-  const partOf = ({ targetType, targetMap, by = [] }: SequenceStep, step: number): SequencePart => ({
-    ...{ step, by },
+  const partOf = ({ targetType, targetMap, by = [], network }: SequenceStep, step: number): SequencePart => ({
+    ...{ step, by, network },
     config: {
       ...config,
       targetType: targetType ?? config.targetType,
@@ -80,11 +85,12 @@ export const targetOfAlerts = (rule: RuleInput): TargetType => asAlerted(rule).c
 
 const partOfRule = new WeakMap<StoredRule, { rule: StoredRule; part: SequencePart }>()
 
-/** The rules that the matcher indexes for one: itself, or one for each step. */
-export const matchedRules = (rule: StoredRule): StoredRule[] => {
+/** The rules that the matcher of a network indexes for one: itself, or one for each step that may come there. */
+export const matchedRules = (rule: StoredRule, own?: string): StoredRule[] => {
   const parts = sequenceParts(rule.input.config)
   if (parts.length === 0) return [rule]
-  return parts.map(part => {
+  const here = parts.filter(({ network }) => network === undefined || own === undefined || network === own)
+  return here.map(part => {
     const matched = { ...rule, input: { ...rule.input, config: part.config } }
     partOfRule.set(matched, { rule, part })
     return matched
