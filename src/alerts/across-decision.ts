@@ -20,6 +20,7 @@ import type { AcrossReader, AcrossRecord, AcrossStored, NetworkHeads } from './a
 import { type AcrossChange, networksOfHeads } from './across-store.ts'
 import type { AlertWindow, RuleMatch } from './alert.ts'
 import { KEPT_BELOW } from './running-window.ts'
+import { isUndone } from './sequences.ts'
 import type { WindowState } from './window-tables.ts'
 import { windowAlertId } from './windows.ts'
 
@@ -118,7 +119,8 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
         : createMergedSequence(of, options)
     const started = { since, from: start, merged, cursors, open }
     const before = all.map(({ network, reader }) => reader.timeOf(cursors.get(network)!.scan - 1))
-    const rows = nextRows(started, all, [start - reach + 1, start])
+    const first = 'steps' in of && isUndone(of) ? since : start - reach + 1
+    const rows = nextRows(started, all, [first, start])
     ;(merged as MergedReplay<unknown>).load(rows, Math.max(0, ...before))
     return started
   }
@@ -179,6 +181,14 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
     const kept = Math.max(...records.map(record => record?.kept ?? 0))
     if (running && !isSame(running, all, since)) running = undefined
     const note = noteOfDecision({ of, since, until, reach }, all)
+    const record = records[networks.indexOf(own)]
+    const heads = acrossHeads(all)
+    const saved = { rule: rule.rule, revision, decided: until, heads }
+    const keptNow = record?.kept ?? 0
+    if (record && networksOfHeads(record.heads) !== networksOfHeads(heads)) {
+      running = undefined
+      return { ...note, change: { ...saved, ...NO_CHANGES, settled: 0, kept: keptNow } }
+    }
     const start = Math.max(kept === 0 ? 0 : kept + reach, since)
     if (running === undefined && start > until) return { ...note }
     running ??= begin(all, since, start)
@@ -191,28 +201,17 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
     const { found, ends } = ownOf(events, open, reader, receivedAt)
     const changes = alertChanges(found, ends, reader.stored(rule.rule, revision, from), [from, until])
     const settled = Math.min(...all.map(it => it.reader.settled(rule.confirmations)))
-    const record = records[all.findIndex(({ network }) => network === own)]
     const holds = (record: AcrossRecord | undefined): record is AcrossRecord =>
       record !== undefined && areHeadsStored(all, record)
     const told = records.map(record => (holds(record) ? record.decided : 0))
     const needed = Math.min(...told, ...all.map(({ reader }) => reader.timeOf(reader.newest() - keptBelow))) - reach
-    const heads = acrossHeads(all)
     const isSaved =
       holds(record) &&
-      networksOfHeads(record.heads) === networksOfHeads(heads) &&
       until - record.decided < NOTED_SECONDS &&
       Object.values(changes).every(({ length }) => length === 0) &&
       !reader.owes(rule.rule, Math.min(settled, until))
-    const keptNow = record?.kept ?? 0
-    return {
-      ...note,
-      ...(!isSaved && {
-        change: {
-          ...{ rule: rule.rule, revision, ...changes, decided: until, settled, heads },
-          kept: needed > keptNow + Math.min(reach, PRUNED_SECONDS) ? needed : keptNow,
-        },
-      }),
-    }
+    const keptThen = needed > keptNow + Math.min(reach, PRUNED_SECONDS) ? needed : keptNow
+    return { ...note, ...(!isSaved && { change: { ...saved, ...changes, settled, kept: keptThen } }) }
   }
 
   return {
@@ -238,6 +237,8 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
     },
   }
 }
+
+const NO_CHANGES = { opened: [], ended: [], reopened: [], withdrawn: [] }
 
 /** What was decided before a reorganisation is to be decided again. */
 const areHeadsStored = (all: readonly SeenNetwork[], { heads }: AcrossRecord): boolean =>

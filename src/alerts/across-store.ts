@@ -154,12 +154,12 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
     save.run(rule, of.revision, JSON.stringify(found.heads), found.decided, found.kept)
   }
 
-  const prune = ({ rule }: AcrossRule, { heads, kept, decided }: Pick<AcrossChange, 'heads' | 'kept' | 'decided'>) => {
+  const prune = ({ rule }: AcrossRule, { heads, kept }: Pick<AcrossChange, 'heads' | 'kept'>) => {
     const before = recordOf.get(rule)
-    // With other networks, nothing is known of what was before.
+    // Of other networks than before, it begins anew: what is told stays so.
     if (before && networksOfHeads(JSON.parse(before.heads)) !== networksOfHeads(heads)) {
       const state = tables.state(rule)
-      if (state) tables.saveState(rule, { ...state, since: state.upto + 1, sinceTime: Math.max(state.clock, decided) })
+      if (state) tables.saveState(rule, { ...state, since: state.upto + 1, sinceTime: state.clock })
       running.delete(rule)
     }
     if (kept === (before?.kept ?? 0)) return

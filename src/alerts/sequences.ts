@@ -131,7 +131,7 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
 }
 
 /** Whether a missing block may have had what ends a sequence. */
-const isUndone = ({ isMissing, hasUntil }: SequenceShape): boolean => isMissing || hasUntil
+export const isUndone = ({ isMissing, hasUntil }: SequenceShape): boolean => isMissing || hasUntil
 
 /** What an alert shows of its sequence. */
 const shownSequence = (

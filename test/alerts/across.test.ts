@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import Database from 'better-sqlite3'
 import { createRandom } from '../../scripts/demo/random.ts'
 import { createAcrossDecision, type DecidedRule } from '../../src/alerts/across-decision.ts'
 import { createAcrossReader } from '../../src/alerts/across-reader.ts'
@@ -9,6 +10,7 @@ import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { WindowRows } from '../../src/alerts/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { openForReading } from '../../src/engine/open.ts'
+import { salvageStore } from '../../src/engine/salvage.ts'
 import type { WindowEntry } from '../../src/windows/entries.ts'
 import { createRuleSequence, type SequenceShape, type StepMatch, UNTIL } from '../../src/windows/sequence.ts'
 import type { WindowSpec } from '../../src/windows/spec.ts'
@@ -76,7 +78,7 @@ const isWindow = (of: WindowSpec | SequenceShape): of is WindowSpec => 'conditio
 interface Options {
   of: WindowSpec | SequenceShape
   networks: number
-  confirmations?: number
+  confirmations?: DecidedRule['confirmations']
   keptBelow?: number
 }
 
@@ -89,10 +91,11 @@ const setUp = ({ of, networks: count, confirmations = 0, keptBelow }: Options) =
     const store = createTestStore()
     const outbox = openOutbox(store.path)
     const reader = createAcrossReader(openForReading(store.path))
-    const decided: DecidedRule = {
+    let decided: DecidedRule = {
       ...{ rule: 1, revision: 1, own: name, networks: names, of, by: isWindow(of) ? (of.by ?? []) : ['from'] },
       ...{ targetType: 'Event', kind: 'event', confirmations, notifyPending: false },
     }
+    let revision = 1
     let alertStore = createAlertStore(store.db, () => at++)
     let decision = createAcrossDecision(decided, keptBelow)
     const tell = (across: readonly AcrossRule[] = [rule]) =>
@@ -100,6 +103,27 @@ const setUp = ({ of, networks: count, confirmations = 0, keptBelow }: Options) =
     tell()
     return {
       ...{ name, reader, store, outbox, tell },
+      /** Another rule, other networks. */
+      change({
+        limits = LIMITS,
+        ...changes
+      }: Partial<Pick<DecidedRule, 'revision' | 'networks'> & Pick<AcrossRule, 'limits'>>) {
+        decided = { ...decided, ...changes }
+        revision = decided.revision
+        decision = createAcrossDecision(decided, keptBelow)
+        tell([{ ...rule, revision, limits }])
+      },
+      remove: () => store.writer.also(() => alertStore.stored({ hits: [], gone: [1], across: [] })),
+      pause: (paused: number[]) =>
+        store.writer.also(() => alertStore.stored({ hits: [], paused, across: paused.length > 0 ? [] : [rule] })),
+      mark: (number: number) =>
+        store.writer.also(() =>
+          alertStore.stored({
+            hits: [],
+            marks: { safe: null, finalized: { number, hash: reader.hash(number)! }, depth: 64 },
+          }),
+        ),
+      notes: () => [...alertStore.notes().values()],
       chain: [] as Mined[],
       highest: 0,
       put(mined: Mined, fails = false) {
@@ -112,7 +136,7 @@ const setUp = ({ of, networks: count, confirmations = 0, keptBelow }: Options) =
           ...{ number, time: Number(raw.block.timestamp), hash: raw.block.hash, receivedAt: 5 },
           own: { _id: raw.block.hash, _type: 'block', source: '{}' },
           sources: entries.map(({ last }) => ({ _id: last, _type: 'event', source: '{}' })),
-          matched: new Map([[1, 1]]),
+          matched: new Map([[1, revision]]),
           rules: isWindow(of)
             ? [{ rule: 1, entries: entries.map(({ last: _, ...entry }) => entry), lasts: entries.map((_, i) => i) }]
             : [],
@@ -257,6 +281,160 @@ test('an alert is confirmed once its block and those of the other networks are d
   assert.deepEqual(alive(), ['confirmed b 11 a'])
 })
 
+test('with a tag, an alert is confirmed once all networks are final up to it', () => {
+  const { mine, look, alive, networks } = setUp({ of: MANY, networks: 2, confirmations: 'finalized' })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  mine(0, '1a 1a', 1_010)
+  mine(1, '1a', 1_020)
+  for (const i of [0, 1]) mine(i, '', 1_040)
+  networks[1]!.mark(11)
+  networks[0]!.mark(10)
+  look()
+  look()
+  assert.deepEqual(alive(), ['pending b 11 a'])
+  networks[0]!.mark(11)
+  look()
+  assert.deepEqual(alive(), ['confirmed b 11 a'])
+})
+
+test('what a rule waits for is said, and how far back it knows', () => {
+  const { mine, look, networks } = setUp({ of: PAIR, networks: 2 })
+  mine(0, '', 1_000)
+  const unseen = 'It waits for ethereum/test/b, of which it has seen no block: nothing is decided before.'
+  assert.deepEqual(look(), [unseen, unseen])
+  mine(1, '', 1_010)
+  const begins = 'Its sequences begin at 1970-01-01T00:16:50.000Z: steps before that are not known.'
+  assert.deepEqual(look(), [begins, begins])
+  mine(0, '', 1_400)
+  const waits =
+    'It waits for ethereum/test/b, whose newest block is of 1970-01-01T00:16:50.000Z: nothing after that is decided.'
+  assert.deepEqual(look(), [waits, waits])
+  mine(1, '', 1_390)
+  assert.deepEqual(look(), [undefined, undefined])
+  networks[0]!.change({ limits: { keys: 1, rows: 1 } })
+  mine(0, '0a 0b', 1_410)
+  assert.deepEqual(networks[0]!.notes(), [
+    'It keeps 1 rows of this network, of at most 1: 1 times, matches in a block were left out.',
+  ])
+})
+
+test('a changed rule begins anew, and what is told of it before waits for no other network', () => {
+  const { mine, look, alive, networks } = setUp({ of: PAIR, networks: 2, confirmations: 2 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  mine(0, '0a 0b', 1_010)
+  mine(1, '1a', 1_020)
+  for (const time of [1_021, 1_022]) for (const i of [0, 1]) mine(i, '', time)
+  look()
+  assert.deepEqual(alive(), ['confirmed b 11 a'])
+  mine(1, '1b', 1_023)
+  mine(0, '', 1_024)
+  for (const time of [1_030, 1_031]) mine(1, '', time)
+  look()
+  assert.deepEqual(alive(), ['pending b 14 b', 'confirmed b 11 a'])
+  for (const one of networks) one.change({ revision: 2 })
+  assert.deepEqual(alive(), ['confirmed b 14 b', 'confirmed b 11 a'])
+  for (const i of [0, 1]) mine(i, '', 1_040)
+  mine(1, '1b', 1_041)
+  for (const i of [0, 1]) mine(i, '', 1_050)
+  look()
+  assert.equal(alive().length, 2)
+  assert.equal(networks[0]!.count('rule_rows'), 0)
+})
+
+test('a deleted rule leaves nothing, and its pending alerts are withdrawn', () => {
+  const { mine, look, networks } = setUp({ of: PAIR, networks: 2, confirmations: 5 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  mine(0, '0a', 1_010)
+  mine(1, '1a', 1_020)
+  for (const i of [0, 1]) mine(i, '', 1_030)
+  look()
+  for (const one of networks) one.remove()
+  assert.deepEqual(
+    networks.map(({ alerts }) => alerts().map(({ state }) => state)),
+    [[], ['withdrawn']],
+  )
+  for (const table of ['rule_rows', 'rule_window', 'across', 'across_alert'])
+    assert.deepEqual(
+      networks.map(({ count }) => count(table)),
+      [0, 0],
+    )
+})
+
+test('a paused rule begins anew where it goes on, and tells then what was pending', () => {
+  const { mine, look, alive, networks } = setUp({ of: PAIR, networks: 2, confirmations: 2 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  mine(0, '0a 0b', 1_010)
+  mine(1, '1a', 1_020)
+  for (const time of [1_019, 1_021]) mine(0, '', time)
+  for (const time of [1_025, 1_026]) mine(1, '', time)
+  look()
+  assert.deepEqual(alive(), ['pending b 11 a'])
+  for (const one of networks) one.pause([1])
+  for (const i of [0, 1]) mine(i, i === 1 ? '1b' : '', 1_030)
+  assert.deepEqual(alive(), ['pending b 11 a'])
+  for (const one of networks) one.pause([])
+  for (const i of [0, 1]) mine(i, '', 1_040)
+  // It may have been ended meanwhile.
+  mine(1, '1b', 1_045)
+  mine(0, '0b', 1_046)
+  mine(1, '1b', 1_047)
+  for (const time of [1_050, 1_060]) for (const i of [0, 1]) mine(i, '', time)
+  look()
+  assert.deepEqual(alive(), ['confirmed b 17 b', 'confirmed b 11 a'])
+})
+
+test('where networks come and go, what is told stays, and the rule begins anew', () => {
+  const { mine, look, alive, told, networks } = setUp({ of: PAIR, networks: 3 })
+  const names = networks.map(({ name }) => name)
+  for (const i of [0, 1]) {
+    networks[i]!.change({ networks: names.slice(0, 2) })
+    mine(i, '', 1_000)
+  }
+  mine(0, '0a', 1_010)
+  mine(1, '1a', 1_020)
+  for (const i of [0, 1]) mine(i, '', 1_030)
+  const lookAt = (all: number[]) => all.map(i => networks[i]!.look())
+  lookAt([0, 1])
+  for (const one of networks) one.change({ networks: names })
+  mine(2, '0a', 1_035)
+  for (const i of [0, 1, 2]) mine(i, '', 1_040)
+  look()
+  for (const i of [0, 1, 2]) mine(i, '', 1_045)
+  look()
+  mine(2, '0b', 1_050)
+  mine(1, '1b', 1_060)
+  for (const i of [0, 1, 2]) mine(i, '', 1_070)
+  look()
+  assert.deepEqual(alive(), ['confirmed b 15 b', 'confirmed b 11 a'])
+  for (const i of [0, 1]) networks[i]!.change({ networks: names.slice(0, 2) })
+  lookAt([0, 1])
+  for (const i of [0, 1]) mine(i, '', 1_080)
+  lookAt([0, 1])
+  mine(0, '0a', 1_090)
+  mine(1, '1a', 1_100)
+  for (const i of [0, 1]) mine(i, '', 1_110)
+  lookAt([0, 1])
+  assert.deepEqual(told()[1], ['confirmed 11 a', 'confirmed 15 b', 'confirmed 18 a'])
+})
+
+test('rows and alerts that no network needs any more are forgotten, and a salvaged store has the others', () => {
+  const { mine, look, alive, networks } = setUp({ of: PAIR, networks: 2, keptBelow: 4 })
+  for (let i = 0; i < 40; i++) {
+    mine(0, '0a', 1_000 + i * 20)
+    mine(1, '1a', 1_005 + i * 20)
+    look()
+  }
+  assert.equal(alive().length, 38)
+  for (const { count } of networks) assert.ok((count('rule_rows') as number) < 20, String(count('rule_rows')))
+  assert.ok((networks[1]!.count('across_alert') as number) < 20)
+  const { path } = networks[1]!.store
+  salvageStore(path, `${path}-salvage`, [])
+  const db = new Database(`${path}-salvage`, { readonly: true })
+  for (const table of ['rule_rows', 'across', 'across_alert'])
+    assert.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), networks[1]!.count(table))
+  db.close()
+})
+
 const CASES = Number(process.env.CASES ?? 12)
 
 /** What is alive in the end, computed at once from all blocks. */
@@ -289,6 +467,8 @@ const expectedOf = (
       return `${state} ${id} ${mined.raw.block.hash} ${key}${end ? ` until ${end.id}` : ''}`
     }
     if (sequence) {
+      // What is not known could have ended it.
+      if (time < since && of !== THREE) continue
       const { found: complete } = sequence.step(now, matchesOf(mined.text, id))
       if (time < since) continue
       for (const { key, steps } of complete) found.push(told(`${key} ${steps.map(({ id }) => id)}`)())
