@@ -117,9 +117,10 @@ describe('silences in the console', { skip }, () => {
       labels: { team: 'treasury' },
       fields: { address: '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96' },
     }
-    const shown = ({ matcher, from, to }: Silence) => [matcher, from, to]
+    const shown = ({ id, matcher, from, to }: Silence) => [id, matcher, from, to]
+    const { id } = (await all())[0]!
     const span = ['2030-01-01T10:00:00.000Z', '2030-01-01T11:00:00.000Z']
-    assert.deepEqual((await all()).map(shown), [[matcher, ...span]])
+    assert.deepEqual((await all()).map(shown), [[id, matcher, ...span]])
 
     await press(opened, 'Change')
     const change = page.getByRole('dialog', { name: /^Change silence/ })
@@ -132,7 +133,7 @@ describe('silences in the console', { skip }, () => {
     await see(page, 'Changed the silence.')
     const row = page.getByRole('grid', { name: 'Silences' }).getByRole('row')
     await counted(row, 2)
-    assert.deepEqual((await all()).map(shown), [[matcher, span[0], '2030-01-02T10:00:00.000Z']])
+    assert.deepEqual((await all()).map(shown), [[id, matcher, span[0], '2030-01-02T10:00:00.000Z']])
     await row.nth(1).getByRole('link').click()
     await page.keyboard.press('Escape')
     await counted(opened, 0)

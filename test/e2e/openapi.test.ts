@@ -71,6 +71,10 @@ const asked = (ids: Record<string, string>, rule: object): Record<string, Asked>
       body: { matcher: { fields: { address: WATCHED } }, to: '2999-01-01T00:00:00Z', reason: 'none' },
       status: 201,
     },
+    '/alerting/silences/{id} put': {
+      path: { id: '1' },
+      body: { matcher: { fields: { address: WATCHED } }, to: '2999-01-01T00:00:00Z', reason: 'others' },
+    },
     '/alerting/silences/{id} delete': { path: { id: '1' }, status: 204 },
     '/alerting/rules post': { body: rule, status: 201 },
     '/alerting/rules/bulk post': { body: `${JSON.stringify(rule)}\n`, status: 201 },

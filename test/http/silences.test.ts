@@ -53,13 +53,35 @@ test('a silence is made, listed, and removed by its own account, and the trail s
   assert.equal(later.body.state, 'waiting')
   assert.deepEqual((await call('GET', PATH)).body.silences, [later.body, body])
   assert.deepEqual((await bob('GET', PATH)).body, { silences: [] })
+  const changed = { matcher: { network: '*/*/*' }, from: '2029-02-01T00:00:00Z', to: in2030.to, reason: 'Postponed' }
+  const put = await call('PUT', `${PATH}2/`, changed)
+  assert.deepEqual(
+    [put.status, put.body],
+    [200, { ...later.body, from: '2029-02-01T00:00:00.000Z', reason: 'Postponed' }],
+  )
+  assert.deepEqual((await call('GET', PATH)).body.silences, [put.body, body])
+  const { status: refused, body: why } = await call('PUT', `${PATH}2/`, { ...changed, to: '2029-01-01' })
+  assert.deepEqual([refused, why.error.faults[0].path], [400, 'to'])
+  for (const [other, id] of [
+    [bob, '2'],
+    [call, '3'],
+    [call, '02'],
+  ] as const) {
+    const { status, body } = await other('PUT', `${PATH}${id}/`, changed)
+    assert.equal(status, 404)
+    assert.equal(
+      body.error.reason,
+      `This account has no silence ${id} that is not over: its silences are at /alerting/silences/.`,
+    )
+  }
   assert.equal((await bob('DELETE', `${PATH}1/`)).status, 404)
   for (const [method, path] of [
     ['GET', PATH],
     ['POST', PATH],
+    ['PUT', `${PATH}1/`],
     ['DELETE', `${PATH}1/`],
   ] as const)
-    assert.equal((await search(method, path, method === 'POST' ? {} : undefined)).status, 403)
+    assert.equal((await search(method, path, method.startsWith('P') ? {} : undefined)).status, 403)
   assert.equal((await call('DELETE', `${PATH}1/`)).status, 204)
   const gone = await call('DELETE', `${PATH}1/`)
   assert.equal(gone.status, 404)
@@ -76,6 +98,7 @@ test('a silence is made, listed, and removed by its own account, and the trail s
       .map(({ account, token, action, target, detail }) => [account, token, action, target, detail?.reason]),
     [
       ['alice', 7, 'silence remove', '1', 'Planned upgrade'],
+      ['alice', 7, 'silence change', '2', 'Postponed'],
       ['alice', 7, 'silence add', '2', 'Planned upgrade'],
       ['alice', 7, 'silence add', '1', 'Planned upgrade'],
     ],

@@ -24,7 +24,7 @@ import {
   rulesRoute,
   updateRuleRoute,
 } from './rules.ts'
-import { createSilenceRoute, removeSilenceRoute, silencesRoute } from './silences.ts'
+import { changeSilenceRoute, createSilenceRoute, removeSilenceRoute, silencesRoute } from './silences.ts'
 import { previewTestRoute, simulateRoute, simulateRuleRoute, testRuleRoute } from './simulate.ts'
 
 /** Every route below `/alerting`. What has a name comes before what any name stands for. */
@@ -40,6 +40,6 @@ export const RULE_ROUTES = [
     redeliverRuleRoute,
   ],
   ...[listsRoute, listRoute, putListRoute, addToListRoute, removeFromListRoute, listValuesRoute, removeListRoute],
-  ...[silencesRoute, createSilenceRoute, removeSilenceRoute],
+  ...[silencesRoute, createSilenceRoute, changeSilenceRoute, removeSilenceRoute],
   ...[alertSeriesRoute, deliveriesRoute, redeliverRoute, deliveryRoute, destinationsRoute],
 ]

@@ -27,9 +27,11 @@ const SILENCE_KEPT_MS = 30 * DAY_MS
 
 /** Silences of accounts, in the file of their rules. */
 export const createSilences = (db: Database.Database, { write, trail, now, limits }: SilenceStoreOptions) => {
-  const select = 'SELECT id, account, matcher, begins AS "from", ends AS "to", author, reason, created_at AS createdAt'
-  const byAccount = db.prepare<[number], SilenceRow>(`${select} FROM silences WHERE account = ? ORDER BY id DESC`)
-  const unfinished = db.prepare<[number], SilenceRow>(`${select} FROM silences WHERE ends > ? ORDER BY id`)
+  const columns = 'id, account, matcher, begins AS "from", ends AS "to", author, reason, created_at AS createdAt'
+  const byAccount = db.prepare<[number], SilenceRow>(
+    `SELECT ${columns} FROM silences WHERE account = ? ORDER BY id DESC`,
+  )
+  const unfinished = db.prepare<[number], SilenceRow>(`SELECT ${columns} FROM silences WHERE ends > ? ORDER BY id`)
   const insert = db.prepare(
     `INSERT INTO silences (account, matcher, begins, ends, author, reason, created_at)
      VALUES (@account, @matcher, @from, @to, @author, @reason, @createdAt)`,
@@ -37,6 +39,11 @@ export const createSilences = (db: Database.Database, { write, trail, now, limit
   const count = db
     .prepare<[number, number], number>('SELECT count(*) FROM silences WHERE account = ? AND ends > ?')
     .pluck()
+  const replace = db.prepare<[object], SilenceRow>(
+    `UPDATE silences SET matcher = @matcher, begins = @from, ends = @to, reason = @reason
+     WHERE account = @account AND id = @id AND ends > @now
+     RETURNING ${columns}`,
+  )
   const drop = db.prepare<[number, number], Pick<SilenceRow, 'matcher' | 'reason'>>(
     'DELETE FROM silences WHERE account = ? AND id = ? RETURNING matcher, reason',
   )
@@ -59,6 +66,15 @@ export const createSilences = (db: Database.Database, { write, trail, now, limit
         const id = Number(insert.run({ ...silence, matcher: JSON.stringify(input.matcher) }).lastInsertRowid)
         trail.record(by, { action: 'silence add', target: String(id), detail: silenceDetail(input) })
         return { id, ...silence }
+      }),
+
+    /** Undefined if the account has none of that number that is not over. */
+    change: (account: number, id: number, input: SilenceInput, by: Actor = thisUser()): StoredSilence | undefined =>
+      write(() => {
+        const found = replace.get({ ...input, account, id, matcher: JSON.stringify(input.matcher), now: now() })
+        if (!found) return undefined
+        trail.record(by, { action: 'silence change', target: String(id), detail: silenceDetail(input) })
+        return toSilence(found)
       }),
 
     /** Ends a silence at once; false if the account has none of that number. */

@@ -21,8 +21,8 @@ export interface SilenceDraft {
   from?: number
   to?: number
   reason?: string
-  /** The silence whose place it takes. */
-  replaces?: number
+  /** The silence to change. */
+  id?: number
 }
 
 const SILENCES = 'alerting/silences'
@@ -59,9 +59,9 @@ interface SilenceDialogProps {
   done(silence: Silence): void
 }
 
-/** Makes a silence, also in the place of another one. */
+/** Makes or changes a silence. */
 export const SilenceDialog = ({ draft, rules = [], named = rules, onClose, done }: SilenceDialogProps) => {
-  const { replaces } = draft
+  const { id } = draft
   const [chosen, setChosen] = useState(draft.matcher.rules ?? [])
   const [network, setNetwork] = useState(draft.matcher.network ?? '')
   const [channel, setChannel] = useState(draft.matcher.channel ?? '')
@@ -85,12 +85,12 @@ export const SilenceDialog = ({ draft, rules = [], named = rules, onClose, done 
     const iso = (time: number | undefined) => time !== undefined && new Date(time).toISOString()
     const times = { ...(from !== undefined && { from: iso(from) }), ...(end !== undefined && { to: iso(end) }) }
     try {
-      const made = await callApi<Silence>(SILENCES, { body: { matcher, reason, ...times } })
-      // The old one goes last: nothing is sent meanwhile.
-      if (replaces !== undefined) await callApi(silencePath(replaces), { method: 'DELETE' })
-      announce(replaces === undefined ? 'Created the silence.' : 'Changed the silence.')
+      const body = { matcher, reason, ...times }
+      const [path, method] = id === undefined ? [SILENCES, 'POST' as const] : [silencePath(id), 'PUT' as const]
+      const silence = await callApi<Silence>(path, { method, body })
+      announce(id === undefined ? 'Created the silence.' : 'Changed the silence.')
       onClose()
-      done(made)
+      done(silence)
     } catch (error) {
       setError(error)
       setBusy(false)
@@ -98,7 +98,7 @@ export const SilenceDialog = ({ draft, rules = [], named = rules, onClose, done 
   }
   const others = rules.filter(({ id }) => !chosen.includes(id))
   return (
-    <Dialog title={replaces === undefined ? 'Create a silence' : `Change silence ${replaces}`} onClose={onClose}>
+    <Dialog title={id === undefined ? 'Create a silence' : `Change silence ${id}`} onClose={onClose}>
       <Form onSubmit={submit}>
         {rules.length > 0 && (
           <SelectField
@@ -181,7 +181,7 @@ export const SilenceDialog = ({ draft, rules = [], named = rules, onClose, done 
         {error !== undefined && faults.length === 0 && <Fault error={error} />}
         <p class="actions">
           <button type="submit" class="main" disabled={busy || reason.trim() === '' || end === undefined}>
-            {replaces === undefined ? 'Create the silence' : 'Change the silence'}
+            {id === undefined ? 'Create the silence' : 'Change the silence'}
           </button>
         </p>
       </Form>

@@ -133,7 +133,7 @@ const OneSilence = ({ silence, rules, onDraft, onChanged }: OneSilenceProps) => 
     close()
   }
   const times = { from: Date.parse(from), to: Date.parse(to) }
-  const change = () => onDraft(isOver ? { matcher, reason } : { matcher, reason, ...times, replaces: id })
+  const change = () => onDraft(isOver ? { matcher, reason } : { matcher, reason, ...times, id })
   const facts = {
     Silences: <SilencedText matcher={matcher} rules={rules} whole />,
     Rules: matcher.rules && (
