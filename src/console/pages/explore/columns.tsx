@@ -22,7 +22,7 @@ const WORKED_OUT: Record<string, Column<SearchHit>> = {
     wraps: '10ch',
     cell: ({ _source }) => timeOf(valueAt(_source, 'timestamp')),
   },
-  '@kind': { title: 'Kind', width: '8ch', cell: ({ _type }) => _type },
+  '@kind': { title: 'Kind', width: '7ch', cell: ({ _type }) => _type },
   '@what': {
     title: 'What',
     width: 'minmax(24ch, 3fr)',
@@ -32,14 +32,14 @@ const WORKED_OUT: Record<string, Column<SearchHit>> = {
   },
   '@amount': {
     title: 'Amount',
-    width: 'minmax(14ch, 18ch)',
+    width: '13ch',
     wraps: '13ch',
     align: 'right',
     isMain: true,
     cell: hit => hitAmount(hit),
   },
   '@block': { title: 'Block', width: '9ch', align: 'right', cell: ({ _source }) => heightOf(_source) },
-  '@thing': { title: 'Hash', width: '15ch', cell: hit => thingOf(hit) },
+  '@thing': { title: 'Hash', width: '14ch', cell: hit => thingOf(hit) },
 }
 
 export const TITLES: Record<string, string> = Object.fromEntries(
