@@ -9,7 +9,6 @@ import { type Condition, clauseOf, conditionsOf, type Operator } from '../../src
 import { type Catalogue, type FieldInfo, offersAt } from '../../src/console/pages/explore/fields.ts'
 import { applySuggestion, countLines, readQuestion, wordBefore } from '../../src/console/pages/explore/query.ts'
 import { layOut, pathRange, placeAt, readTree } from '../../src/console/pages/explore/tree.ts'
-import { stepsWords } from '../../src/console/pages/rules/window-words.ts'
 import { argumentInteger, elementsOf, hexWords, moves, stepsOf, utf8Of } from '../../src/console/pages/things/read.ts'
 import { ago, coinOf, since, visible, visibleText } from '../../src/console/parts/format.ts'
 import { findPage } from '../../src/console/routes.ts'
@@ -294,12 +293,4 @@ test('steps come in the order of execution, with what failed and what was undone
   assert.deepEqual(shown(stepsOf({ ...tx, status: false, error: 'no' }, [], [call([], { reverted: true })])), [
     ['', 'f', 'no', false, false],
   ])
-})
-
-test('a sentence says how many steps follow, and that the last one is missing', () => {
-  const said = (...steps: JsonObject[]) => stepsWords({ steps: [{}, ...steps] })
-  assert.equal(stepsWords({ conditions: [] }), '')
-  assert.equal(said({}), 'followed by 1 further step')
-  assert.equal(said({ missing: true }), 'without its last step')
-  assert.equal(said({}, {}, { missing: true }), 'followed by 2 further steps, but without its last step')
 })

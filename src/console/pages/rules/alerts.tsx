@@ -10,7 +10,7 @@ import { getAlerts } from './api.ts'
 import { closeRow, DeliveryView, REFRESH_MS, toneOf, useChosen } from './deliveries.tsx'
 import { isWholeAddress, ruleNetwork, targetKind, targetOf } from './model.ts'
 import { SaidAddress } from './sentence.tsx'
-import { fieldWords, spanWords, stateWords, valuesWords } from './window-words.ts'
+import { fieldWords, foundWords, spanWords, stateWords, valuesWords } from './window-words.ts'
 
 const ALERT_STATES = ['', 'pending', 'confirmed', 'resolved', 'retracted', 'withdrawn'].map(value => ({
   ...{ value, label: value || 'All states' },
@@ -83,7 +83,7 @@ const EPISODES: readonly Column<Alert>[] = [
   { title: 'For', width: 'minmax(14ch, 1fr)', isMain: true, cell: ({ when }) => <EpisodeKey of={when?.key ?? {}} /> },
   {
     ...{ title: 'Values', width: 'minmax(18ch, 2fr)', wraps: 'minmax(18ch, 2fr)' },
-    cell: ({ when }) => when && <Text value={valuesWords(when.conditions)} brief />,
+    cell: ({ when }) => when && <Text value={foundWords(when)} brief />,
   },
   { title: 'Opened', width: '21ch', wraps: '10ch', cell: it => <Time value={it.receivedAt} brief /> },
   { title: 'Ended', width: '21ch', wraps: '10ch', cell: it => episodeEnd(it) },
@@ -158,11 +158,11 @@ const OpenAlert = ({ alert, rule, again }: { alert: Alert; rule: Rule; again(): 
   )
 }
 
-const EpisodeFacts = ({ when: { key, window, matches, conditions, ended } }: { when: Alert['when'] & {} }) => (
+const EpisodeFacts = ({ when, when: { key, window, matches, steps, ended } }: { when: Alert['when'] & {} }) => (
   <Facts
     of={{
       For: <EpisodeKey of={key} />,
-      'When it opened': <Text value={valuesWords(conditions)} />,
+      [steps ? 'Steps' : 'When it opened']: <Text value={foundWords(when)} />,
       'When it ended': ended && <Text value={valuesWords(ended.conditions)} />,
       Matches: matches.toLocaleString(),
       Window: windowWords(window),

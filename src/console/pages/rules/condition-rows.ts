@@ -116,7 +116,6 @@ export const withOperator = (rest: JsonObject, operator: string): JsonObject => 
   return { ...rest, operator, value: takesList(operator) ? texts : (texts[0] ?? '') }
 }
 
-export const isComplete = ({ names, rest: { value } }: RuleLine): boolean =>
-  names.length > 0 &&
-  !names.includes('') &&
-  (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '')
+export const isComplete = ({ names, rest: { value }, odd }: RuleLine): boolean =>
+  odd !== undefined ||
+  (!names.includes('') && (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== ''))

@@ -2,12 +2,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAsk, useGet } from '../../api/ask.ts'
 import { type Json, type JsonObject, listAt, ownEntry, textAt } from '../../api/json.ts'
 import type { WatchLists } from '../../api/wire.ts'
-import { Button, CheckField, Field, SelectField, TextField } from '../../parts/controls.tsx'
+import { Button, CheckField, Field, type Option, SelectField, TextField } from '../../parts/controls.tsx'
 import { IconButton } from '../../parts/menu.tsx'
 import { useKnown } from '../../parts/names.ts'
 import { attributeOperators, suggestValues } from './api.ts'
 import {
   hasLogic,
+  isComplete,
   listNamed,
   offersFor,
   type RuleLine,
@@ -17,13 +18,60 @@ import {
   withOperator,
 } from './condition-rows.ts'
 import { asArgument, fieldChoices, fieldText, type KnownFields, namesOfTyped } from './known-fields.ts'
-import { EMPTY_CONDITION, type FaultAt, isWholeAddress, OPERATOR_PHRASES, withConfig, withMember } from './model.ts'
+import {
+  EMPTY_CONDITION,
+  type FaultAt,
+  firstCondition,
+  isWholeAddress,
+  OPERATOR_PHRASES,
+  TARGETS,
+  targetOf,
+  withConfig,
+  withMember,
+} from './model.ts'
 
 export interface ConditionsProps {
   draft: JsonObject
   known: KnownFields
   faultAt: FaultAt
   onChange(draft: JsonObject): void
+}
+
+/** What another part of the rule looks for, as a rule of its own, so that it has the same fields. */
+export const partAsRule = (
+  { draft, faultAt }: Pick<ConditionsProps, 'draft' | 'faultAt'>,
+  { config, place, at }: { config: JsonObject; place: string; at: string },
+): Pick<ConditionsProps, 'draft' | 'faultAt'> => ({
+  draft: { ...draft, config },
+  faultAt: (path, options) => faultAt(path.replace(place, at), options),
+})
+
+interface TargetProps extends Pick<ConditionsProps, 'draft' | 'faultAt'> {
+  types?: readonly Option[]
+  onChange(type: string): void
+}
+
+/** What kind of thing is looked at. */
+export const TargetField = ({ draft, faultAt, types = ALL_TARGETS, onChange }: TargetProps) => {
+  const target = targetOf(draft)
+  return (
+    <SelectField
+      label="Looks at"
+      value={target}
+      options={types.some(({ value }) => value === target) ? types : [...types, { value: target, label: target }]}
+      error={faultAt('config.targetType')}
+      onChange={onChange}
+    />
+  )
+}
+
+const ALL_TARGETS = TARGETS.map(({ type, label }) => ({ value: type, label }))
+
+/** Conditions that are begun stay. */
+export const withTarget = (rule: JsonObject, type: string): JsonObject => {
+  const isBegun = toRuleLines(listAt(rule, 'config.targetMap')).some(isComplete)
+  const next = withConfig(rule, 'targetType', type)
+  return isBegun ? next : withConfig(next, 'targetMap', [firstCondition(type)])
 }
 
 /** The conditions, one in each line. */
@@ -49,8 +97,7 @@ export const Conditions = ({ draft, known, faultAt, onChange }: ConditionsProps)
   }
   const fault = faultAt('config.targetMap')
   return (
-    <section aria-label="Conditions">
-      <h2>Conditions, which must all hold</h2>
+    <>
       {fault !== undefined && <p class="fault">{fault}</p>}
       <div class="conditions" ref={box}>
         {rows.map((row, i) => (
@@ -69,7 +116,7 @@ export const Conditions = ({ draft, known, faultAt, onChange }: ConditionsProps)
         ))}
         <Button label="+ Another condition" onClick={add(EMPTY_CONDITION)} />
       </p>
-    </section>
+    </>
   )
 }
 

@@ -18,21 +18,19 @@ import { Button, CheckField, SelectField, TextField } from '../../parts/controls
 import { visibleText } from '../../parts/format.ts'
 import { IconButton } from '../../parts/menu.tsx'
 import { NetworkContext, say, Text } from '../../parts/text.tsx'
-import { isComplete, toRuleLines } from './condition-rows.ts'
-import { Conditions, LinesField, Odd } from './conditions.tsx'
+import { Conditions, LinesField, Odd, TargetField, withTarget } from './conditions.tsx'
 import { useKnownFields } from './known-fields.ts'
 import {
   emptyAction,
   type FaultAt,
-  firstCondition,
   hasBody,
   MOST_LEVELS,
   membersFor,
+  numberOrText,
   payloadOf,
   RECEIVER_TYPES,
   receiverParameters,
   ruleNetwork,
-  TARGETS,
   targetKind,
   targetOf,
   toggleWay,
@@ -42,8 +40,10 @@ import {
   withConfig,
   withMember,
 } from './model.ts'
+import { Notify } from './notify.tsx'
 import { FIRST_READ, firstOfReading, ReadingForm } from './reading.tsx'
-import { Notify, ReadingWindows, untouchedOf, Windows, withoutWindows } from './windows.tsx'
+import { untouchedOf } from './untouched.ts'
+import { ReadingWindows, Windows, withoutWindows } from './windows.tsx'
 
 interface FormProps {
   draft: JsonObject
@@ -57,23 +57,18 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
   const status = useGet<Status>('status')
   const network = ruleNetwork(draft)
   const networks = (status.data?.networks ?? []).map(it => it.network)
-  const target = targetOf(draft)
-  const targets = TARGETS.map(({ type, label }) => ({ value: type, label }))
   const set = (name: string, value: Json | undefined) => onChange(withMember(draft, name, value))
   const setNetwork = (next: string) => {
     const [technology = '', blockchain = '', name = ''] = next.split('/')
     onChange({ ...draft, technology, blockchain, network: name })
   }
-  const isOfState = target === 'State'
+  const isOfState = targetOf(draft) === 'State'
   const setTarget = (type: string) => {
-    const next = withConfig(draft, 'targetType', type)
-    if (type === 'State') {
-      const reads = withConfig(withoutWindows(next), 'read', FIRST_READ)
-      return onChange(withConfig(reads, 'targetMap', [firstOfReading(false)]))
-    }
-    const isBegun = !isOfState && toRuleLines(listAt(draft, 'config.targetMap')).some(isComplete)
-    const kept = isOfState ? withConfig(withoutWindows(next), 'read', undefined) : next
-    onChange(isBegun ? kept : withConfig(kept, 'targetMap', [firstCondition(type)]))
+    if (type !== 'State' && !isOfState) return onChange(withTarget(draft, type))
+    const { read: _, ...config } = withoutWindows(draft).config as JsonObject
+    if (type !== 'State') return onChange(withTarget({ ...draft, config: { ...config, targetMap: [] } }, type))
+    const reads = { targetType: type, targetMap: [firstOfReading(false)], read: FIRST_READ }
+    onChange({ ...draft, config: { ...config, ...reads } })
   }
   const known = useKnownFields(draft)
   const shared = { draft, known, faultAt, onChange }
@@ -86,11 +81,10 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
       onInput={value => set(name, value === '' ? empty : value)}
     />
   )
-  /** An integer; invalid text is kept for the server to refuse. */
   const number = (name: string, label: string, hint: string, empty?: '') => (
     <TextField
       {...{ label, hint, error: faultAt(name), value: String(draft[name] ?? '') }}
-      onInput={value => set(name, value === '' ? empty : /^\d{1,15}$/.test(value) ? Number(value) : value)}
+      onInput={value => set(name, value === '' ? empty : numberOrText(value))}
     />
   )
   return (
@@ -110,16 +104,13 @@ export const RuleForm = ({ draft, example, faultAt, onChange }: FormProps) => {
           error={faultAt('network') ?? faultAt('technology') ?? faultAt('blockchain')}
           onChange={setNetwork}
         />
-        <SelectField
-          label="Looks at"
-          value={target}
-          options={targets.some(({ value }) => value === target) ? targets : [...targets, target]}
-          error={faultAt('config.targetType')}
-          onChange={setTarget}
-        />
+        <TargetField {...{ draft, faultAt }} onChange={setTarget} />
       </div>
       {isOfState && <ReadingForm {...{ draft, faultAt, onChange }} />}
-      <Conditions {...shared} />
+      <section aria-label="Conditions">
+        <h2>Conditions, which must all hold</h2>
+        <Conditions {...shared} />
+      </section>
       {isOfState ? <ReadingWindows {...shared} /> : <Windows {...shared} />}
       <Receivers {...{ draft, example, faultAt, onChange }} />
       <section aria-label="When it notifies">

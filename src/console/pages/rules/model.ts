@@ -116,6 +116,9 @@ export const withMember = (value: Json | undefined, name: string, member: Json |
   return Object.fromEntries(Object.entries(before).filter(([it]) => it !== name))
 }
 
+/** A natural number; what is none is kept, for the server to refuse. */
+export const numberOrText = (text: string): Json => (/^\d{1,15}$/.test(text) ? Number(text) : text)
+
 /** Sets a member of the config, or removes it if undefined. */
 export const withConfig = (rule: JsonObject, name: string, member: Json | undefined): JsonObject =>
   withMember(rule, 'config', withMember(rule.config, name, member))

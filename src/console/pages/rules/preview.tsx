@@ -68,6 +68,9 @@ const placeholderFor = (action: Json, i: number): JsonObject => {
 }
 
 const isWholeWindow = (when: Json | undefined): boolean =>
+  [...listAt(when, 'steps'), valueAt(when, 'until')].every(it =>
+    toRuleLines(listAt(it, 'targetMap')).every(isComplete),
+  ) &&
   listAt(when, 'conditions').every(it => {
     const [aggregate, name, value] = [textAt(it, 'aggregate'), textAt(it, 'name'), textAt(it, 'value')]
     return (aggregate === 'Count' || name !== '') && (aggregate === 'First' || value !== '')

@@ -5,7 +5,7 @@ import { SelectField, TextField } from '../../parts/controls.tsx'
 import { useKnown } from '../../parts/names.ts'
 import { suggestValues } from './api.ts'
 import { LinesField } from './conditions.tsx'
-import { type FaultAt, isWholeAddress, ruleNetwork, withConfig, withMember } from './model.ts'
+import { type FaultAt, isWholeAddress, numberOrText, ruleNetwork, withConfig, withMember } from './model.ts'
 
 interface ReadingProps {
   draft: JsonObject
@@ -66,8 +66,6 @@ export const ReadingForm = ({ draft, faultAt, onChange }: ReadingProps) => {
     </section>
   )
 }
-
-const numberOrText = (text: string): Json => (/^\d{1,9}$/.test(text) ? Number(text) : text)
 
 interface CallProps {
   read: JsonObject

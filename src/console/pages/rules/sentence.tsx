@@ -13,20 +13,18 @@ import {
   toRuleLines,
 } from './condition-rows.ts'
 import { isWholeAddress, OPERATOR_PHRASES, receiverOf, ruleNetwork, TARGETS, targetOf } from './model.ts'
-import { fieldWords, isInUnits, isNone, measureWords, readableNumber, spanWords, stepsWords } from './window-words.ts'
+import { fieldWords, isInUnits, isNone, measureWords, readableNumber, spanWords } from './window-words.ts'
 
 const SHOWN_VALUES = 3
 
 /** The rule as people say it. */
 export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
   const network = ruleNetwork(rule)
-  const rows = toRuleLines(listAt(rule, 'config.targetMap')).filter(it => operandsOf(it).length > 0)
-  const of = (role: ConditionRole) => rows.filter(it => sayableRole(it) === role)
-  const target = TARGETS.find(({ type }) => type === targetOf(rule))
-  const [contracts, names] = [of('contract'), of('what')]
-  const noun = target?.type === 'Event' && names.length > 0 ? '' : (target?.noun ?? 'document')
-  const others = rows.filter(it => sayableRole(it) === undefined)
+  const when = valueAt(rule, 'config.when')
+  const steps = listAt(when, 'steps')
+  const first = valueAt(steps[0], 'targetMap') === undefined ? rule.config : steps[0]
   const receivers = listAt(rule, 'config.alerts').map(receiverOf).filter(Boolean)
+  const isOfState = targetOf(rule) === 'State'
   return (
     <NetworkContext.Provider value={network}>
       <p class="sentence card">
@@ -36,33 +34,16 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
         ) : (
           <Text value={receivers.join(' and ')} most={120} brief />
         )}{' '}
-        of <AlertLead when={valueAt(rule, 'config.when')} token={contracts.flatMap(operandsOf)} />
-        <SaidValues of={contracts} />
-        <SaidValues of={names} />
-        {noun && ` ${noun}`}
-        {target?.type === 'State' && <ReadOf read={valueAt(rule, 'config.read')} />}
-        {of('amount').map((row, i) => (
-          <AmountOf key={i} row={row} token={contracts.flatMap(operandsOf)} next={i > 0} />
-        ))}
-        {(['sender', 'receiver'] as const).map(
-          role =>
-            of(role).length > 0 && (
-              <span key={role}>
-                {role === 'sender' ? ' from' : ' to'}
-                <SaidValues of={of(role)} />
-              </span>
-            ),
-        )}
-        {others.map((row, i) => (
+        of <AlertLead when={when} isOfState={isOfState} token={namedContracts(first)} />
+        <LookedFor config={first} />
+        {steps.slice(1).map((step, i) => (
           <span key={i}>
-            {i === 0 ? ' whose ' : ' and whose '}
-            <Text value={plainName(row.names)} most={60} brief /> {phraseOf(row)}
-            <SaidValues of={[row]} />
-            {row.rest.useScaledValue === true && ' in units of the token'}
+            {stepLead(step, i)}
+            <LookedFor config={step} />
           </span>
         ))}
-        {listAt(rule, 'config.targetMap').filter(it => hasLogic([it])).length > 0 && ', with further conditions,'}
-        {windowSpan(valueAt(rule, 'config.when'))} on{' '}
+        {steps.length > 0 ? <StepsSpan when={when} /> : windowSpan(when, isOfState)}
+        {isOfState && <SaidEnd resolve={listAt(when, 'resolve')} />} on{' '}
         {network === '*/*/*' ? 'all networks' : <Text value={network.split('/').slice(1).join(' ')} brief />},{' '}
         {firesWhen(rule.maxConfirmationCount ?? 0)}
         {notifyWords(valueAt(rule, 'config.notify'))}.
@@ -71,11 +52,111 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
   )
 }
 
+const saidRows = (conditions: readonly Json[]): RuleLine[] =>
+  toRuleLines(conditions).filter(it => operandsOf(it).length > 0)
+
+const namedContracts = (config: Json | undefined): string[] =>
+  saidRows(listAt(config, 'targetMap'))
+    .filter(it => sayableRole(it) === 'contract')
+    .flatMap(operandsOf)
+
+/** What a rule or a step looks for, such as ` DUSD Transfer of more than 5 DUSD`. */
+const LookedFor = ({ config }: { config: Json | undefined }) => {
+  const conditions = listAt(config, 'targetMap')
+  const rows = saidRows(conditions)
+  const of = (role: ConditionRole) => rows.filter(it => sayableRole(it) === role)
+  const target = TARGETS.find(({ type }) => type === textAt(config, 'targetType'))
+  const [contracts, names] = [of('contract'), of('what')]
+  const noun = target?.type === 'Event' && names.length > 0 ? '' : (target?.noun ?? 'document')
+  const others = rows.filter(it => sayableRole(it) === undefined)
+  return (
+    <>
+      <SaidValues of={contracts} />
+      <SaidValues of={names} />
+      {noun && ` ${noun}`}
+      {target?.type === 'State' && <ReadOf read={valueAt(config, 'read')} />}
+      {of('amount').map((row, i) => (
+        <AmountOf key={i} row={row} token={contracts.flatMap(operandsOf)} next={i > 0} />
+      ))}
+      {(['sender', 'receiver'] as const).map(
+        role =>
+          of(role).length > 0 && (
+            <span key={role}>
+              {role === 'sender' ? ' from' : ' to'}
+              <SaidValues of={of(role)} />
+            </span>
+          ),
+      )}
+      {others.map((row, i) => (
+        <span key={i}>
+          {i === 0 ? ' whose' : ' and whose'}
+          <SaidCondition row={row} />
+        </span>
+      ))}
+      {conditions.some(it => hasLogic([it])) && ', with further conditions,'}
+    </>
+  )
+}
+
+const SaidCondition = ({ row }: { row: RuleLine }) => (
+  <>
+    {' '}
+    <Text value={plainName(row.names)} most={60} brief /> {phraseOf(row)}
+    <SaidValues of={[row]} />
+    {row.rest.useScaledValue === true && ' in units of the token'}
+  </>
+)
+
+const stepLead = (step: Json, i: number): string => {
+  if (valueAt(step, 'missing') === true) return i === 0 ? ' not followed by' : ', but not by'
+  return i === 0 ? ' followed by' : ', then'
+}
+
+/** ` with the same address within 300 blocks, unless CallScheduled comes before,`. */
+const StepsSpan = ({ when }: { when: Json | undefined }) => {
+  const same = listAt(listAt(when, 'steps')[0], 'by').map(name => fieldWords(String(name)))
+  const until = valueAt(when, 'until')
+  return (
+    <>
+      {same.length > 0 && ` with the same ${same.join(' and ')}`} within {spanWords(valueAt(when, 'within')) || '…'},
+      {until !== undefined && (
+        <>
+          {' '}
+          unless
+          <LookedFor config={until} /> comes before,
+        </>
+      )}
+    </>
+  )
+}
+
+/** ` over once value.coin is at least 1,`. */
+const SaidEnd = ({ resolve }: { resolve: readonly Json[] }) => {
+  const rows = saidRows(resolve)
+  return (
+    <>
+      {rows.map((row, i) => (
+        <span key={i}>
+          {i === 0 ? ' over once' : ' and'}
+          <SaidCondition row={row} />
+        </span>
+      ))}
+      {rows.length > 0 && ','}
+    </>
+  )
+}
+
+interface LeadProps {
+  when: Json | undefined
+  isOfState: boolean
+  token: readonly string[]
+}
+
 /** What of the matches is an alert, before their name. */
-const AlertLead = ({ when, token }: { when: Json | undefined; token: readonly string[] }) => {
+const AlertLead = ({ when, isOfState, token }: LeadProps) => {
   const known = useKnown(token.length === 1 ? token[0]! : '')
   const conditions = listAt(when, 'conditions')
-  if (conditions.length === 0) return <>{when === undefined ? 'each' : 'the newest'}</>
+  if (conditions.length === 0) return <>{isOfState && when !== undefined ? 'the newest' : 'each'}</>
   const [first] = conditions
   if (conditions.length === 1 && textAt(first, 'aggregate') === 'Count' && isNone(first)) return <strong>no</strong>
   const isAlone = conditions.length === 1
@@ -101,7 +182,11 @@ const conditionWords = (condition: Json, isAlone: boolean, unit: string): string
   )
   if (aggregate === 'First') return `a new ${fieldWords(name)}`
   const phrase = operator === 'Equals' ? 'exactly' : operatorPhrase(operator).replace(/^is /, '')
-  const amount = `${phrase} ${readableNumber(value) || '…'}${isInUnits(name) ? ` ${unit}` : ''}`
+  const compared = valueAt(condition, 'relativeTo.windows')
+  const units =
+    compared !== undefined ? ` times the mean of the ${compared} windows before` : isInUnits(name) ? ` ${unit}` : ''
+  const amount = `${phrase} ${readableNumber(value) || '…'}${units}`
+  if (compared !== undefined) return `a ${measureWords(aggregate, name)} of ${amount}`
   if (aggregate === 'Count') return isAlone ? amount : `${amount} matches`
   if (aggregate === 'Distinct') return `${amount} different ${fieldWords(name)}`
   if (aggregate === 'Sum' && isInUnits(name)) return amount
@@ -109,16 +194,19 @@ const conditionWords = (condition: Json, isAlone: boolean, unit: string): string
 }
 
 /** ` to one receiver within 10 minutes,`. */
-const windowSpan = (when: Json | undefined): string => {
+const windowSpan = (when: Json | undefined, isOfState: boolean): string => {
   if (when === undefined) return ''
   const span = spanWords(valueAt(when, 'within'))
   const conditions = listAt(when, 'conditions')
   const isSilent = conditions.length === 1 && isNone(conditions[0])
-  const each = listAt(when, 'by').map(
-    name => BY_WORDS[roleOf({ names: String(name).split('.') }) ?? ''] ?? `for each ${fieldWords(String(name))}`,
-  )
+  const each = listAt(when, 'by')
+    .map(String)
+    .map(name => {
+      const role = isOfState ? undefined : roleOf({ names: name.split('.') })
+      return BY_WORDS[role ?? ''] ?? `for each ${fieldWords(name)}`
+    })
   const held = spanWords(valueAt(when, 'hold'))
-  const words = [...each, stepsWords(when), span && `${isSilent ? 'for' : 'within'} ${span}`].filter(Boolean)
+  const words = [...each, span && `${isSilent ? 'for' : 'within'} ${span}`].filter(Boolean)
   return `${words.length > 0 ? ` ${words.join(' ')},` : ''}${held && ` held for ${held},`}`
 }
 
@@ -127,10 +215,12 @@ const BY_WORDS: Partial<Record<string, string>> = {
 }
 
 const notifyWords = (notify: Json | undefined): string => {
-  const [quiet, group] = [valueAt(notify, 'quiet'), valueAt(notify, 'group.wait')]
+  const [quiet, group, again] = ['quiet', 'group.wait', 'again'].map(it => valueAt(notify, it))
   const same = listAt(quiet, 'by').map(name => fieldWords(String(name)))
   return [
     valueAt(notify, 'resolved') === true && ', and again when it is over',
+    again !== undefined &&
+      `, again each ${spanWords(valueAt(again, 'after')).replace(/^1 /, '')} while it lasts${valueAt(again, 'if') === undefined ? '' : ', if it is worse'}`,
     quiet !== undefined &&
       `, then quiet for ${spanWords(quiet)}${same.length > 0 ? ` for the same ${same.join(' and ')}` : ''}`,
     group !== undefined && `, alerts of ${spanWords(group)} together`,

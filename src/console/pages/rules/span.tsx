@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../api/json.ts'
 import { Button, Select, TextField } from '../../parts/controls.tsx'
 import { IconButton } from '../../parts/menu.tsx'
 import { asDottedName, dottedText, fieldChoices, type KnownFields } from './known-fields.ts'
-import { type FaultAt, withMember } from './model.ts'
+import { type FaultAt, numberOrText, withMember } from './model.ts'
 import { fieldWords, SPAN_UNITS, unitOf } from './window-words.ts'
 
 interface SpanProps {
@@ -32,7 +32,8 @@ export const SpanField = ({ label, value, inTime = false, onChange, ...rest }: S
   const set = (text: string, next: string) => {
     choose(next)
     const kept = withMember(withMember(span, 'blocks', undefined), 'seconds', undefined)
-    const number = /^\d{1,9}$/.test(text) ? Number(text) * lengthOf(next) : text
+    const given = numberOrText(text)
+    const number = typeof given === 'number' ? given * lengthOf(next) : given
     onChange({ ...kept, [next === 'block' ? 'blocks' : 'seconds']: number })
   }
   const units = SPAN_UNITS.filter(({ length }) => !inTime || length > 0)
@@ -104,7 +105,3 @@ export const NamesField = ({ label, names, known, others = [], path, faultAt, on
 
 /** Arguments that most ask for, first ones first. */
 const OFFERED_NAMES = ['to', 'from', 'owner', 'account', 'recipient', 'sender']
-
-/** Members that the form has no place for. */
-export const unknownMembers = (value: Json | undefined, known: readonly string[]): string[] =>
-  isJsonObject(value) ? Object.keys(value).filter(name => !known.includes(name)) : []

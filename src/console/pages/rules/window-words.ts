@@ -1,5 +1,5 @@
 import type { RuleConfig } from '../../../rules/rule.ts'
-import { type Json, listAt, ownEntry, textAt, valueAt } from '../../api/json.ts'
+import { type Json, ownEntry, textAt, valueAt } from '../../api/json.ts'
 import type { Alert } from '../../api/wire.ts'
 import { countText } from '../../parts/format.ts'
 import { plainName } from './condition-rows.ts'
@@ -51,16 +51,6 @@ export const spanWords = (span: Json | undefined): string => {
   return countText(seconds / length, unit)
 }
 
-/** `followed by 1 further step`; empty without steps. */
-export const stepsWords = (when: Json | undefined): string => {
-  const further = listAt(when, 'steps').slice(1)
-  const isMissing = valueAt(further.at(-1), 'missing') === true
-  const coming = further.length - (isMissing ? 1 : 0)
-  return [coming > 0 && `followed by ${countText(coming, 'further step')}`, isMissing && 'without its last step']
-    .filter(Boolean)
-    .join(', but ')
-}
-
 /** Units of a span; blocks have no length. */
 export const SPAN_UNITS: readonly { unit: string; length: number }[] = [
   { unit: 'block', length: 0 },
@@ -69,6 +59,7 @@ export const SPAN_UNITS: readonly { unit: string; length: number }[] = [
 
 /** Whether it holds for no match alone. */
 export const isNone = (condition: Json | undefined): boolean => {
+  if (valueAt(condition, 'relativeTo') !== undefined) return false
   const [operator, value] = [textAt(condition, 'operator'), textAt(condition, 'value')]
   return operator === 'Less' ? value === '1' : (operator === 'Equals' || operator === 'Less or Equal') && value === '0'
 }
@@ -89,6 +80,14 @@ export const valuesWords = (values: ShownWindow['conditions']): string =>
         `${aggregate === undefined ? plainName([name]) : measureWords(aggregate, name)} ${value === null ? 'none' : readableNumber(value)}`,
     )
     .join(', ')
+
+/** Where the steps of a sequence came, such as `block 12 → block 15 → none`. */
+const stepsWords = (steps: ShownWindow['steps'] & {}): string =>
+  steps.map(it => ('block' in it ? `block ${it.block.toLocaleString()}` : 'none')).join(' → ')
+
+/** What an alert was made of. */
+export const foundWords = ({ steps, conditions }: Pick<ShownWindow, 'steps' | 'conditions'>): string =>
+  steps ? stepsWords(steps) : valuesWords(conditions)
 
 /** The state of an alert; that of windows is open until its conditions hold no longer, that of steps has no end. */
 export const stateWords = ({ state, when }: Pick<Alert, 'state' | 'when'>): string => {

@@ -2,11 +2,11 @@ import { isJsonObject, type Json, type JsonObject, listAt, textAt, valueAt } fro
 import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
 import { IconButton } from '../../parts/menu.tsx'
 import { useKnown } from '../../parts/names.ts'
-import type { ConditionsProps } from './conditions.tsx'
-import { LinesField, Odd } from './conditions.tsx'
+import { Conditions, type ConditionsProps, LinesField, Odd, partAsRule } from './conditions.tsx'
 import { asDottedName, dottedText, fieldChoices, type KnownFields, mayBeInUnits } from './known-fields.ts'
-import { type FaultAt, hasArguments, OPERATOR_PHRASES, targetOf, withConfig, withMember } from './model.ts'
-import { NamesField, SpanField, unknownMembers } from './span.tsx'
+import { type FaultAt, numberOrText, OPERATOR_PHRASES, withConfig, withMember } from './model.ts'
+import { NamesField, SpanField } from './span.tsx'
+import { firstSteps, Steps } from './steps.tsx'
 import { AGGREGATE_CHOICES, isInUnits, isNone, unitless, type WindowAggregate } from './window-words.ts'
 
 const TOO_OFTEN: JsonObject = { aggregate: 'Count', operator: 'Greater', value: '10' }
@@ -22,11 +22,13 @@ const SHAPES: readonly { value: string; label: string; first?: JsonObject; secon
   { value: 'total', label: 'matches that are too much together', first: TOTAL, seconds: 600 },
   { value: 'silent', label: 'no match for a time', first: WITHOUT_MATCH, seconds: 3_900 },
   { value: 'new', label: 'a value that is seen for the first time', first: FIRST_VALUE, seconds: 86_400 },
+  { value: 'steps', label: 'matches that follow each other' },
 ]
 
 /** Which of the shapes a rule has. */
-export const windowShape = (when: Json | undefined): string => {
+const windowShape = (when: Json | undefined): string => {
   if (when === undefined) return 'each'
+  if (valueAt(when, 'steps') !== undefined) return 'steps'
   const [first, ...others] = listAt(when, 'conditions')
   const [aggregate, operator] = [textAt(first, 'aggregate'), textAt(first, 'operator') ?? '']
   if (others.length > 0) return OTHER_SHAPE
@@ -42,27 +44,17 @@ export const Windows = ({ draft, known, faultAt, onChange }: ConditionsProps) =>
   const shape = windowShape(when)
   const set = (next: Json | undefined) => onChange(withConfig(draft, 'when', next))
   const setShape = (next: string) => {
+    if (next === 'steps') return onChange(withConfig(withoutWindows(draft), 'when', firstSteps(draft)))
     const { first, seconds = 600 } = SHAPES.find(({ value }) => value === next) ?? {}
     if (!first) return onChange(withoutWindows(draft))
-    const amount = known.arguments.find(({ isScaled }) => isScaled)?.name
-    const name =
-      first.name === undefined
-        ? undefined
-        : first === FIRST_VALUE
-          ? ''
-          : amount === undefined
-            ? ''
-            : `args.${amount}.scaled`
-    const condition = name === undefined ? first : { ...first, name }
-    const kept: JsonObject = isJsonObject(when) ? when : { within: { seconds } }
+    const amount = first === TOTAL && known.arguments.find(({ isScaled }) => isScaled)?.name
+    const condition = amount ? { ...first, name: `args.${amount}.scaled` } : first
+    const before: JsonObject = isJsonObject(when) ? when : { within: { seconds } }
+    const { steps: _, until: _u, resolve, ...kept } = before
+    const by = valueAt(listAt(when, 'steps')[0], 'by')
     // A first value has no end.
-    onChange(
-      withConfig(
-        draft,
-        'when',
-        withMember({ ...kept, conditions: [condition] }, 'resolve', first === FIRST_VALUE ? undefined : kept.resolve),
-      ),
-    )
+    const end = first === FIRST_VALUE || resolve === undefined ? {} : { resolve }
+    set({ ...(by !== undefined && { by }), ...kept, conditions: [condition], ...end })
   }
   const shapes = SHAPES.map(({ value, label }) => ({ value, label }))
   const choice = (
@@ -90,7 +82,12 @@ export const Windows = ({ draft, known, faultAt, onChange }: ConditionsProps) =>
           />
         )}
       </div>
-      {isJsonObject(when) && <WindowFields {...{ when, known, faultAt }} onChange={set} />}
+      {isJsonObject(when) &&
+        (shape === 'steps' ? (
+          <Steps {...{ draft, when, known, faultAt }} onChange={set} />
+        ) : (
+          <WindowFields {...{ when, known, faultAt }} onChange={set} />
+        ))}
       {when !== undefined && !isJsonObject(when) && <Odd label="part (when)" onRemove={() => set(undefined)} />}
     </section>
   )
@@ -102,10 +99,10 @@ const READING_SHAPES = [
 ]
 
 /** The same of readings: each, or once for as long as they meet the conditions. */
-export const ReadingWindows = ({ draft, faultAt, onChange }: ConditionsProps) => {
+export const ReadingWindows = ({ draft, known, faultAt, onChange }: ConditionsProps) => {
   const when = valueAt(draft, 'config.when')
-  const setShape = (next: string) =>
-    onChange(next === 'each' ? withoutWindows(draft) : withConfig(draft, 'when', { by: ['address'] }))
+  const set = (next: JsonObject) => onChange(withConfig(draft, 'when', next))
+  const setShape = (next: string) => (next === 'each' ? onChange(withoutWindows(draft)) : set({ by: ['address'] }))
   return (
     <section aria-label="What is an alert">
       <h2>What is an alert</h2>
@@ -114,14 +111,50 @@ export const ReadingWindows = ({ draft, faultAt, onChange }: ConditionsProps) =>
           label="Notify of"
           value={when === undefined ? 'each' : 'once'}
           options={READING_SHAPES}
-          error={faultAt('config.when', { inside: true })}
+          error={faultAt('config.when') ?? faultAt('config.when.by', { inside: true })}
           onChange={setShape}
         />
-        {isJsonObject(when) && <HoldField when={when} onChange={next => onChange(withConfig(draft, 'when', next))} />}
+        {isJsonObject(when) && (
+          <HoldField when={when} error={faultAt('config.when.hold', { inside: true })} onChange={set} />
+        )}
       </div>
+      {isJsonObject(when) && <EndOfReading {...{ draft, when, known, faultAt }} onChange={set} />}
     </section>
   )
 }
+
+interface EndProps extends ConditionsProps {
+  when: JsonObject
+  onChange(when: JsonObject): void
+}
+
+/** Conditions on the reading that ends an alert. */
+const EndOfReading = ({ draft, when, known, faultAt, onChange }: EndProps) => {
+  const { resolve } = when
+  const config = { ...(draft.config as JsonObject), targetMap: resolve ?? [] }
+  const set = (next: Json[]) => onChange(withMember(when, 'resolve', next.length === 0 ? undefined : next))
+  if (resolve === undefined)
+    return (
+      <p class="line">
+        <Button label="+ A condition of the end" onClick={() => set([oppositeOf(listAt(draft, 'config.targetMap'))])} />
+      </p>
+    )
+  return (
+    <fieldset class="receiver" aria-label="End">
+      <h3>Over once these hold</h3>
+      <Conditions
+        {...partAsRule({ draft, faultAt }, { config, place: 'config.targetMap', at: 'config.when.resolve' })}
+        known={known}
+        onChange={next => set(listAt(next, 'config.targetMap'))}
+      />
+    </fieldset>
+  )
+}
+
+const oppositeOf = ([first]: readonly Json[]): JsonObject => ({
+  ...{ name: textAt(first, 'name') ?? '', value: '' },
+  operator: textAt(first, 'operator')?.startsWith('Less') ? 'Greater or Equal' : 'Less or Equal',
+})
 
 interface HoldProps {
   when: JsonObject
@@ -142,7 +175,7 @@ const HoldField = ({ when, error, onChange }: HoldProps) => (
 /** Without what windows alone have. */
 export const withoutWindows = (draft: JsonObject): JsonObject => {
   const notify = valueAt(draft, 'config.notify')
-  const left = isJsonObject(notify) ? withMember(notify, 'resolved', undefined) : notify
+  const left = isJsonObject(notify) ? withMember(withMember(notify, 'resolved', undefined), 'again', undefined) : notify
   const isEmpty = isJsonObject(left) && Object.keys(left).length === 0
   return withConfig(withConfig(draft, 'when', undefined), 'notify', isEmpty ? undefined : left)
 }
@@ -252,9 +285,12 @@ const WindowLine = ({ condition, label, path, of, known, faultAt, onChange, onRe
   if (!isJsonObject(condition)) return <Odd label={label} onRemove={onRemove} />
   const [aggregate, name] = [textAt(condition, 'aggregate') ?? '', textAt(condition, 'name') ?? '']
   const isFirst = aggregate === 'First'
-  const set = (member: string, value: string | undefined) => onChange(withMember(condition, member, value))
+  const set = (member: string, value: Json | undefined) => onChange(withMember(condition, member, value))
+  const { relativeTo } = condition
   const setAggregate = (next: string) => {
-    const named = withMember({ ...condition, aggregate: next }, 'name', next === 'Count' ? undefined : name)
+    const compared = ADDED_UP.has(next) ? relativeTo : undefined
+    const kept = withMember({ ...condition, aggregate: next }, 'relativeTo', compared)
+    const named = withMember(kept, 'name', next === 'Count' ? undefined : name)
     const [operator, value] = next === 'First' ? [] : [condition.operator ?? 'Greater', condition.value ?? '']
     onChange(withMember(withMember(named, 'operator', operator), 'value', value))
   }
@@ -296,125 +332,35 @@ const WindowLine = ({ condition, label, path, of, known, faultAt, onChange, onRe
         />
       )}
       {!isFirst && (
-        <TextField
-          label="Value"
-          value={textAt(condition, 'value') ?? ''}
-          error={faultAt(`${path}.value`)}
-          onInput={next => set('value', next)}
-        />
+        <div>
+          <TextField
+            label="Value"
+            value={textAt(condition, 'value') ?? ''}
+            error={faultAt(`${path}.value`)}
+            onInput={next => set('value', next)}
+          />
+          {(ADDED_UP.has(aggregate) || relativeTo !== undefined) && (
+            <CheckField
+              label="Times the mean before"
+              checked={relativeTo !== undefined}
+              onChange={checked => set('relativeTo', checked ? { windows: 12 } : undefined)}
+            />
+          )}
+          {relativeTo !== undefined && (
+            <TextField
+              label="Of so many windows"
+              value={String(valueAt(relativeTo, 'windows') ?? '')}
+              error={faultAt(`${path}.relativeTo`, { inside: true })}
+              onInput={text => set('relativeTo', withMember(relativeTo, 'windows', numberOrText(text)))}
+            />
+          )}
+        </div>
       )}
       <IconButton icon="close" label={`Remove ${label}`} onClick={onRemove} />
     </fieldset>
   )
 }
 
+/** What can be compared with windows before. */
+const ADDED_UP: ReadonlySet<string> = new Set<WindowAggregate>(['Count', 'Sum'])
 const NUMERIC: ReadonlySet<string> = new Set<WindowAggregate>(['Sum', 'Minimum', 'Maximum', 'Average'])
-
-/** How its messages are kept few. */
-export const Notify = ({ draft, known, faultAt, onChange }: ConditionsProps) => {
-  const notify = valueAt(draft, 'config.notify')
-  const hasWindows = valueAt(draft, 'config.when') !== undefined
-  const { quiet, group, resolved } = isJsonObject(notify) ? notify : {}
-  const set = (name: string, value: Json | undefined) => {
-    const next = withMember(notify, name, value)
-    onChange(withConfig(draft, 'notify', Object.keys(next).length === 0 ? undefined : next))
-  }
-  const names = hasArguments(targetOf(draft)) ? known : { ...known, arguments: [] }
-  return (
-    <>
-      {(hasWindows || resolved !== undefined) && (
-        <CheckField
-          label="Also notify when it is over"
-          checked={resolved === true}
-          onChange={checked => set('resolved', checked || undefined)}
-        />
-      )}
-      {faultAt('config.notify.resolved') !== undefined && <p class="fault">{faultAt('config.notify.resolved')}</p>}
-      {(!hasWindows || quiet !== undefined) && (
-        <CheckField
-          label="After an alert, stay quiet for a time"
-          checked={quiet !== undefined}
-          onChange={checked => set('quiet', checked ? { seconds: 3_600 } : undefined)}
-        />
-      )}
-      {isJsonObject(quiet) && (
-        <fieldset class="receiver" aria-label="Quiet time">
-          <SpanField
-            label="Quiet for"
-            value={quiet}
-            error={
-              faultAt('config.notify.quiet') ??
-              faultAt('config.notify.quiet.seconds') ??
-              faultAt('config.notify.quiet.blocks')
-            }
-            onChange={next => set('quiet', next)}
-          />
-          <NamesField
-            label="For each"
-            names={listAt(quiet, 'by')}
-            path="config.notify.quiet.by"
-            known={names}
-            faultAt={faultAt}
-            onChange={by => set('quiet', withMember(quiet, 'by', by))}
-          />
-        </fieldset>
-      )}
-      <CheckField
-        label="Send alerts that come together as one message"
-        checked={group !== undefined}
-        onChange={checked => set('group', checked ? { wait: { seconds: 30 } } : undefined)}
-      />
-      {isJsonObject(group) && (
-        <fieldset class="receiver" aria-label="Groups">
-          <div class="pair">
-            <SpanField
-              label="Wait"
-              value={group.wait}
-              error={faultAt('config.notify.group.wait', { inside: true }) ?? faultAt('config.notify.group')}
-              inTime
-              onChange={wait => set('group', { ...group, wait })}
-            />
-            <TextField
-              label="At most (optional)"
-              value={String(group.size ?? '')}
-              error={faultAt('config.notify.group.size')}
-              onInput={text =>
-                set(
-                  'group',
-                  withMember(group, 'size', text === '' ? undefined : /^\d{1,9}$/.test(text) ? Number(text) : text),
-                )
-              }
-            />
-          </div>
-          <NamesField
-            label="With the same"
-            names={listAt(group, 'by')}
-            path="config.notify.group.by"
-            known={names}
-            others={['network']}
-            faultAt={faultAt}
-            onChange={by => set('group', withMember(group, 'by', by))}
-          />
-        </fieldset>
-      )}
-    </>
-  )
-}
-
-const FORM_MEMBERS = {
-  config: ['targetType', 'targetMap', 'alerts', 'read', 'when', 'notify'],
-  'config.read': ['balances', 'address', 'call', 'args', 'decimals', 'every'],
-  'config.when': ['by', 'keys', 'within', 'conditions', 'hold', 'resolve'],
-  'config.notify': ['resolved', 'quiet', 'group'],
-} as const
-const OF_CONDITION = ['aggregate', 'name', 'operator', 'value']
-
-/** Members of a rule that the form has no place for, and leaves as they are. */
-export const untouchedOf = (rule: JsonObject): string[] => {
-  const own = Object.entries(FORM_MEMBERS).flatMap(([path, known]) => unknownMembers(valueAt(rule, path), known))
-  const inner = (['conditions', 'resolve'] as const).flatMap(of =>
-    listAt(rule, `config.when.${of}`).flatMap(it => unknownMembers(it, OF_CONDITION)),
-  )
-  const ends = targetOf(rule) === 'State' && valueAt(rule, 'config.when.resolve') !== undefined ? ['resolve'] : []
-  return [...new Set([...own, ...inner, ...ends])]
-}
