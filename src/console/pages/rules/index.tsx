@@ -1,7 +1,7 @@
+import { useAsk } from '../../api/ask.ts'
 import { useAddress } from '../../browser/router.tsx'
-import { NeedsScope } from '../../parts/answer.tsx'
+import { Await, NeedsScope } from '../../parts/answer.tsx'
 import type { PageProps } from '../../routes.ts'
-import { Edit, New } from './editor.tsx'
 import { RuleList } from './list.tsx'
 import { WatchListsPage } from './lists.tsx'
 import { RulePageAnswer } from './rule.tsx'
@@ -11,9 +11,20 @@ const shownAt = (path: string, parameters: PageProps['parameters']) => {
   if (path.startsWith('/rules/lists')) return <WatchListsPage open={parameters.get('list')} />
   if (path.startsWith('/rules/silences')) return <SilencesPage open={parameters.get('silence')} />
   const id = parameters.get('id')
-  if (id === undefined) return path.startsWith('/rules/new') ? <New /> : <RuleList />
-  return path.endsWith('/edit') ? <Edit key={id} id={id} /> : <RulePageAnswer key={id} id={id} />
+  if (path.startsWith('/rules/new') || path.endsWith('/edit')) return <Editing id={id} />
+  return id === undefined ? <RuleList /> : <RulePageAnswer key={id} id={id} />
 }
+
+/** The editor, which is loaded once it is opened. */
+const Editing = ({ id }: { id: string | undefined }) => (
+  <Await
+    asked={useAsk('editor', () => import('./editor.tsx'))}
+    failed="The editor cannot be loaded"
+    busy="Opening the editor"
+  >
+    {({ Edit, New }) => (id === undefined ? <New /> : <Edit key={id} id={id} />)}
+  </Await>
+)
 
 export default ({ parameters }: PageProps) => (
   <div class="rules">
