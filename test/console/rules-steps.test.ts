@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import * as WORKED from '../support/worked-rules.ts'
-import { checkLayout, press, see, skip, useConsole } from './support.ts'
+import { checkLayout, DEMO, press, see, skip, useConsole } from './support.ts'
 
 const RULES = '/alerting/rules'
 const DUSD = '0x252bFe6BA05B239912fE0F8f514b3564F40A7A96'
@@ -20,10 +20,10 @@ describe('rules with steps, ends and reminders in the console', { skip }, () => 
   const newest = async () => (await bench.server.ask<{ config: Config }[]>(`${RULES}/`)).body.at(-1)!.config
 
   /** Opens a rule of these settings in the form, as if it was stored; `saved` is the text that the form saves. */
-  const open = async (t: TestContext, name: string, config: Config) => {
+  const open = async (t: TestContext, name: string, config: Config, more: object = {}) => {
     const own = {
       ...{ name, maxConfirmationCount: 2, technology: 'ethereum', blockchain: 'demo', network: 'local' },
-      ...{ config: { ...config, alerts }, enabled: true, startBlock: null },
+      ...{ config: { ...config, alerts }, enabled: true, startBlock: null, ...more },
     }
     const at = '2026-01-02T03:04:05.000Z'
     const added = { createdAt: at, updatedAt: at, triggerCount: 0, idle: null, failing: [], warnings: [] }
@@ -229,6 +229,23 @@ describe('rules with steps, ends and reminders in the console', { skip }, () => 
         { aggregate: 'Count', operator: 'Greater or Equal', value: '20', relativeTo: { windows: 3 } },
       ],
     })
+  })
+
+  test('a rule of several networks is over all of them together, with steps in networks of their own', async t => {
+    const [first, second] = WORKED.CHANGED_THEN_UPGRADED.when.steps
+    const steps = [{ ...first, network: DEMO }, second!]
+    const when = { steps, within: { seconds: 600 }, across: true }
+    const rule = { ...WORKED.CHANGED_THEN_UPGRADED, when }
+    const { page, own, save } = await open(t, 'Bridge', rule, { technology: '*', blockchain: '*', network: '*' })
+    await says(page, 'of each OwnershipTransferred on demo local followed by Upgraded with the same address within')
+    await says(page, 'within 10 minutes, on all networks together, 2 blocks later')
+    assert.equal(await page.getByText('The form has no place for').count(), 0)
+    await group(page, 'Step 2').getByLabel('In the network').selectOption(DEMO)
+    await page.getByLabel('In the network').first().selectOption('any of the rule')
+    await page.getByLabel('Over all its networks together').uncheck()
+    await checkLayout(page)
+    const config = { ...own.config, when: { steps: [first, { ...second, network: DEMO }], within: { seconds: 600 } } }
+    assert.deepEqual(JSON.parse(await save()), { ...own, config })
   })
 
   test('steps that are none, and a first one of its own, are shown; what the chain names stays text', async t => {

@@ -35,17 +35,21 @@ export const RuleSentence = ({ rule }: { rule: JsonObject }) => {
           <Text value={receivers.join(' and ')} most={120} brief />
         )}{' '}
         of <AlertLead when={when} isOfState={isOfState} token={namedContracts(first)} />
-        <LookedFor config={first} />
+        <LookedFor config={first} network={textAt(steps[0], 'network')} />
         {steps.slice(1).map((step, i) => (
           <span key={i}>
             {stepLead(step, i)}
-            <LookedFor config={step} />
+            <LookedFor config={step} network={textAt(step, 'network')} />
           </span>
         ))}
         {steps.length > 0 ? <StepsSpan when={when} /> : windowSpan(when, isOfState)}
         {isOfState && <SaidEnd resolve={listAt(when, 'resolve')} />} on{' '}
-        {network === '*/*/*' ? 'all networks' : <Text value={network.split('/').slice(1).join(' ')} brief />},{' '}
-        {firesWhen(rule.maxConfirmationCount ?? 0)}
+        {network === '*/*/*' ? (
+          `all networks${valueAt(when, 'across') === true ? ' together' : ''}`
+        ) : (
+          <Text value={network.split('/').slice(1).join(' ')} brief />
+        )}
+        , {firesWhen(rule.maxConfirmationCount ?? 0)}
         {notifyWords(valueAt(rule, 'config.notify'))}.
       </p>
     </NetworkContext.Provider>
@@ -61,7 +65,7 @@ const namedContracts = (config: Json | undefined): string[] =>
     .flatMap(operandsOf)
 
 /** What a rule or a step looks for, such as ` DUSD Transfer of more than 5 DUSD`. */
-const LookedFor = ({ config }: { config: Json | undefined }) => {
+const LookedFor = ({ config, network }: { config: Json | undefined; network?: string | undefined }) => {
   const conditions = listAt(config, 'targetMap')
   const rows = saidRows(conditions)
   const of = (role: ConditionRole) => rows.filter(it => sayableRole(it) === role)
@@ -94,6 +98,12 @@ const LookedFor = ({ config }: { config: Json | undefined }) => {
         </span>
       ))}
       {conditions.some(it => hasLogic([it])) && ', with further conditions,'}
+      {network !== undefined && (
+        <>
+          {' '}
+          on <Text value={network.split('/').slice(1).join(' ')} brief />
+        </>
+      )}
     </>
   )
 }

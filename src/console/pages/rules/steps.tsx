@@ -1,13 +1,17 @@
-import { isJsonObject, type Json, type JsonObject, listAt, valueAt } from '../../api/json.ts'
-import { Button, CheckField, TextField } from '../../parts/controls.tsx'
+import { covers, isWide } from '../../../rules/rule.ts'
+import { useGet } from '../../api/ask.ts'
+import { isJsonObject, type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
+import type { Status } from '../../api/wire.ts'
+import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
 import { IconButton } from '../../parts/menu.tsx'
 import { Conditions, type ConditionsProps, Odd, partAsRule, TargetField, withTarget } from './conditions.tsx'
 import { asDottedName, dottedText, fieldChoices, type KnownFields, useKnownFields } from './known-fields.ts'
-import { type FaultAt, firstCondition, TARGETS, targetOf, withMember } from './model.ts'
+import { type FaultAt, firstCondition, ruleNetwork, TARGETS, targetOf, withMember } from './model.ts'
 import { NamesField } from './span.tsx'
 import { fieldWords } from './window-words.ts'
 
 const MOST_RULE_STEPS = 5
+const UNTIL_PLACE = 'config.when.until'
 
 /** Steps to begin with, for the same values as windows of the rule had. */
 export const firstSteps = (draft: JsonObject): JsonObject => {
@@ -38,6 +42,7 @@ export const Steps = ({ draft, when, known, faultAt, onChange }: StepsProps) => 
   const names = listAt(first, 'by')
   const isMissing = valueAt(steps.at(-1), 'missing') === true
   const set = (next: Json[]) => onChange({ ...when, steps: next })
+  const setFirst = (next: JsonObject) => set([next, ...further])
   const setNames = (next: Json[] = []) => {
     const paired = (step: Json) =>
       isJsonObject(step) ? withNames(step, pairedNames(listAt(step, 'by'), names, next)) : step
@@ -50,16 +55,12 @@ export const Steps = ({ draft, when, known, faultAt, onChange }: StepsProps) => 
     <>
       {faultAt('config.when.steps') !== undefined && <p class="fault">{faultAt('config.when.steps')}</p>}
       {valueAt(first, 'targetMap') === undefined ? (
-        <p class="dim">The first step is what meets the conditions above.</p>
+        <>
+          <p class="dim">The first step is what meets the conditions above.</p>
+          <StepNetwork {...{ draft, faultAt }} step={first} at="config.when.steps[0]" onChange={setFirst} />
+        </>
       ) : (
-        <StepFields
-          {...shared}
-          names={[]}
-          step={first}
-          label="Step 1"
-          at="config.when.steps[0]"
-          onChange={next => set(steps.with(0, next))}
-        />
+        <StepFields {...shared} names={[]} step={first} label="Step 1" at="config.when.steps[0]" onChange={setFirst} />
       )}
       <NamesField label="For each" path="config.when.steps[0].by" {...{ names, known, faultAt }} onChange={setNames} />
       {further.map((step, i) => (
@@ -78,7 +79,7 @@ export const Steps = ({ draft, when, known, faultAt, onChange }: StepsProps) => 
           {...shared}
           step={until}
           label="What ends it without an alert"
-          at="config.when.until"
+          at={UNTIL_PLACE}
           onChange={next => onChange({ ...when, until: next })}
           onRemove={() => onChange(withMember(when, 'until', undefined))}
         />
@@ -135,6 +136,7 @@ const StepFields = ({ draft, step, label, at, names, mayBeMissing, faultAt, onCh
       </div>
       {faultAt(at) !== undefined && <p class="fault">{faultAt(at)}</p>}
       <TargetField {...rule} types={STEP_TARGETS} onChange={type => setRule(withTarget(rule.draft, type))} />
+      {at !== UNTIL_PLACE && <StepNetwork {...{ draft, step, at, faultAt, onChange }} />}
       <Conditions {...rule} known={known} onChange={setRule} />
       {names.length > 0 && (
         <SameNames {...{ names, by, known, faultAt, at }} onChange={next => onChange({ ...step, by: next })} />
@@ -149,6 +151,29 @@ const StepFields = ({ draft, step, label, at, names, mayBeMissing, faultAt, onCh
       )}
       {faultAt(`${at}.missing`) !== undefined && <p class="fault">{faultAt(`${at}.missing`)}</p>}
     </fieldset>
+  )
+}
+
+type StepNetworkProps = Pick<StepFieldsProps, 'draft' | 'step' | 'at' | 'faultAt' | 'onChange'>
+
+/** In which network a step of a rule of several comes. */
+const StepNetwork = ({ draft, step, at, faultAt, onChange }: StepNetworkProps) => {
+  const status = useGet<Status>('status')
+  const network = textAt(step, 'network')
+  const rule = ruleNetwork(draft)
+  if (network === undefined && !isWide(rule)) return null
+  const known = (status.data?.networks ?? []).map(it => it.network).filter(it => covers(rule, it))
+  return (
+    <SelectField
+      label="In the network"
+      value={network ?? ''}
+      options={[
+        { value: '', label: 'any of the rule' },
+        ...new Set([...(network === undefined ? [] : [network]), ...known]),
+      ]}
+      error={faultAt(`${at}.network`)}
+      onChange={next => onChange(withMember(step, 'network', next || undefined))}
+    />
   )
 }
 

@@ -83,7 +83,11 @@ export const valuesWords = (values: ShownWindow['conditions']): string =>
 
 /** Where the steps of a sequence came, such as `block 12 → block 15 → none`. */
 const stepsWords = (steps: ShownWindow['steps'] & {}): string =>
-  steps.map(it => ('block' in it ? `block ${it.block.toLocaleString()}` : 'none')).join(' → ')
+  steps.map(it => ('block' in it ? blockWords(it) : 'none')).join(' → ')
+
+/** `block 1,230`, with the network if it is named. */
+const blockWords = ({ block, network }: { block: number; network?: string | undefined }): string =>
+  `block ${block.toLocaleString()}${network === undefined ? '' : ` of ${network}`}`
 
 /** What an alert was made of. */
 export const foundWords = ({ steps, conditions }: Pick<ShownWindow, 'steps' | 'conditions'>): string =>

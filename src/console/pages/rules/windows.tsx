@@ -1,10 +1,11 @@
+import { isWide } from '../../../rules/rule.ts'
 import { isJsonObject, type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
 import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
 import { IconButton } from '../../parts/menu.tsx'
 import { useKnown } from '../../parts/names.ts'
 import { Conditions, type ConditionsProps, LinesField, Odd, partAsRule } from './conditions.tsx'
 import { asDottedName, dottedText, fieldChoices, type KnownFields, mayBeInUnits } from './known-fields.ts'
-import { type FaultAt, numberOrText, OPERATOR_PHRASES, withConfig, withMember } from './model.ts'
+import { type FaultAt, numberOrText, OPERATOR_PHRASES, ruleNetwork, withConfig, withMember } from './model.ts'
 import { NamesField, SpanField } from './span.tsx'
 import { firstSteps, Steps } from './steps.tsx'
 import { AGGREGATE_CHOICES, isInUnits, isNone, unitless, type WindowAggregate } from './window-words.ts'
@@ -82,6 +83,7 @@ export const Windows = ({ draft, known, faultAt, onChange }: ConditionsProps) =>
           />
         )}
       </div>
+      {isJsonObject(when) && <Across {...{ draft, when, faultAt }} onChange={set} />}
       {isJsonObject(when) &&
         (shape === 'steps' ? (
           <Steps {...{ draft, when, known, faultAt }} onChange={set} />
@@ -90,6 +92,24 @@ export const Windows = ({ draft, known, faultAt, onChange }: ConditionsProps) =>
         ))}
       {when !== undefined && !isJsonObject(when) && <Odd label="part (when)" onRemove={() => set(undefined)} />}
     </section>
+  )
+}
+
+type AcrossProps = Omit<EndProps, 'known'>
+
+/** Whether it looks at all networks of the rule as one. */
+const Across = ({ draft, when, faultAt, onChange }: AcrossProps) => {
+  const { across } = when
+  if (across === undefined && !isWide(ruleNetwork(draft))) return null
+  return (
+    <>
+      <CheckField
+        label="Over all its networks together"
+        checked={across === true}
+        onChange={checked => onChange(withMember(when, 'across', checked || undefined))}
+      />
+      {faultAt('config.when.across') !== undefined && <p class="fault">{faultAt('config.when.across')}</p>}
+    </>
   )
 }
 
