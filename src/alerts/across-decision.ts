@@ -1,46 +1,26 @@
-import type { Kind } from '../mapping/index.ts'
-import type { Confirmations, TargetType } from '../rules/rule.ts'
 import {
-  comesBeforeBlock,
-  createMergedSequence,
-  createMergedWindow,
   type MergedEnd,
-  type MergedEntry,
   type MergedEvent,
   type MergedOpening,
-  type MergedReplay,
-  type MergedRow,
   type NetworkBlock,
   secondsBack,
 } from '../windows/merged.ts'
-import type { SequenceShape, StepMatch } from '../windows/sequence.ts'
 import { namedKey } from '../windows/shown-key.ts'
-import type { WindowSpec } from '../windows/spec.ts'
 import type { AcrossReader, AcrossRecord, AcrossStored, NetworkHeads } from './across-reader.ts'
+import {
+  beginDecision,
+  type DecidedRule,
+  firstFrom,
+  holdOf,
+  nextRows,
+  type RunningDecision,
+  type SeenNetwork,
+} from './across-running.ts'
 import { type AcrossChange, networksOfHeads } from './across-store.ts'
 import type { AlertWindow, RuleMatch } from './alert.ts'
 import { KEPT_BELOW } from './running-window.ts'
-import { isUndone } from './sequences.ts'
 import type { WindowState } from './window-tables.ts'
 import { windowAlertId } from './windows.ts'
-
-/** A rule over several networks, as one of them decides it. */
-export interface DecidedRule {
-  rule: number
-  /** `matching` of the rule. */
-  revision: number
-  /** The network whose alerts are wanted. */
-  own: string
-  /** Paths of all networks, sorted. */
-  networks: readonly string[]
-  of: WindowSpec | SequenceShape
-  by: string[]
-  targetType: TargetType
-  /** Of the document of a match. */
-  kind: Kind
-  confirmations: Confirmations
-  notifyPending: boolean
-}
 
 /** An alert without its document, which is to be read. */
 export interface FoundAlert extends Omit<AcrossChange['opened'][number], 'match'> {
@@ -52,34 +32,6 @@ export interface AcrossDecision {
   change?: Omit<AcrossChange, 'opened'> & { opened: FoundAlert[] }
   /** What the owner of the rule should know. */
   note?: string
-}
-
-interface SeenNetwork {
-  network: string
-  reader: AcrossReader
-  state: WindowState
-}
-
-/** How far the blocks of a network are taken. */
-interface NetworkCursor {
-  /** The last block whose rows are. */
-  row: number
-  /** The first one that is still to be looked at. */
-  scan: number
-  found?: NetworkBlock
-  /** The last block that the rule has seen, to notice a reorganisation. */
-  upto: number
-  hash: string | undefined
-}
-
-interface RunningDecision {
-  since: number
-  /** What comes before is decided. */
-  from: number
-  merged: MergedReplay<MergedEntry> | MergedReplay<StepMatch>
-  cursors: Map<string, NetworkCursor>
-  /** Open episodes by their keys: own alerts, and undefined for those of other networks. */
-  open: Map<string, string | undefined>
 }
 
 /** Chain time between two notes of how far a rule is decided, and the longest one between two prunings. */
@@ -97,47 +49,6 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
   const { of, own, networks, revision } = rule
   const reach = secondsBack(of)
   let running: RunningDecision | undefined
-
-  const begin = (all: readonly SeenNetwork[], since: number, start: number): RunningDecision => {
-    const cursors = new Map(
-      all.map(({ network, reader, state }): [string, NetworkCursor] => {
-        const scan = firstFrom(reader, state, start)
-        return [network, { row: -1, scan, upto: state.upto, hash: reader.hash(state.upto) }]
-      }),
-    )
-    const open = new Map(
-      all.flatMap(({ network, reader }) =>
-        reader
-          .open(rule.rule, revision, start)
-          .map(({ key, id }): [string, string | undefined] => [key, network === own ? id : undefined]),
-      ),
-    )
-    const options = { start, since, firstAt: (time: number) => firstOfAll(all, cursors, time) }
-    const merged =
-      'conditions' in of
-        ? createMergedWindow(of, { ...options, open: open.keys(), isShown: network => network === own })
-        : createMergedSequence(of, options)
-    const started = { since, from: start, merged, cursors, open }
-    const before = all.map(({ network, reader }) => reader.timeOf(cursors.get(network)!.scan - 1))
-    const first = 'steps' in of && isUndone(of) ? since : start - reach + 1
-    const rows = nextRows(started, all, [first, start])
-    ;(merged as MergedReplay<unknown>).load(rows, Math.max(0, ...before))
-    return started
-  }
-
-  const nextRows = (
-    { cursors }: Pick<RunningDecision, 'cursors'>,
-    all: readonly SeenNetwork[],
-    times: [number, number],
-  ) =>
-    all
-      .flatMap(({ network, reader }): MergedRow<unknown>[] => {
-        const cursor = cursors.get(network)!
-        const rows = reader.rows<unknown>(rule.rule, cursor.row, times)
-        cursor.row = rows.at(-1)?.block.number ?? cursor.row
-        return rows.map(({ block, entries }) => ({ block: { network, ...block }, entries }))
-      })
-      .sort((a, b) => (comesBeforeBlock(a.block, b.block) ? -1 : 1))
 
   const isSame = ({ since, cursors }: RunningDecision, all: readonly SeenNetwork[], sinceNow: number): boolean =>
     since === sinceNow &&
@@ -190,11 +101,11 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
       return { ...note, change: { ...saved, ...NO_CHANGES, settled: 0, kept: keptNow } }
     }
     const start = Math.max(kept === 0 ? 0 : kept + reach, since)
-    if (running === undefined && start > until) return { ...note }
-    running ??= begin(all, since, start)
+    if (running === undefined && start <= until) running = beginDecision(rule, all, { since, start, until })
+    if (running === undefined) return { ...note }
     const { from, merged, cursors, open } = running
-    const rows = nextRows(running, all, [from, until])
-    const events = until > from ? (merged as MergedReplay<unknown>).advance(rows, until) : []
+    const rows = nextRows(rule, running, all, [from, until])
+    const events = until > from ? merged.advance(rows, until) : []
     for (const { network, reader, state } of all)
       Object.assign(cursors.get(network)!, { upto: state.upto, hash: reader.hash(state.upto) })
     running.from = Math.max(from, until)
@@ -204,7 +115,10 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
     const holds = (record: AcrossRecord | undefined): record is AcrossRecord =>
       record !== undefined && areHeadsStored(all, record)
     const told = records.map(record => (holds(record) ? record.decided : 0))
-    const needed = Math.min(...told, ...all.map(({ reader }) => reader.timeOf(reader.newest() - keptBelow))) - reach
+    const deep = all.map(({ reader }) => reader.timeOf(reader.newest() - keptBelow))
+    const { state } = all[networks.indexOf(own)]!
+    // A block of that time is what it may begin with.
+    const needed = timeBefore(reader, state, Math.min(...told, ...deep) - holdOf(rule) + 1) - reach
     const isSaved =
       holds(record) &&
       until - record.decided < NOTED_SECONDS &&
@@ -238,6 +152,9 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
   }
 }
 
+const timeBefore = (reader: AcrossReader, state: WindowState, time: number): number =>
+  reader.timeOf(firstFrom(reader, state, time) - 1)
+
 const NO_CHANGES = { opened: [], ended: [], reopened: [], withdrawn: [] }
 
 /** What was decided before a reorganisation is to be decided again. */
@@ -248,40 +165,6 @@ const acrossHeads = (all: readonly SeenNetwork[]): NetworkHeads =>
   Object.fromEntries(
     all.map(({ network, state, reader }) => [network, { number: state.upto, hash: reader.hash(state.upto)! }]),
   )
-
-/** Blocks are in the order of their times. */
-const firstFrom = (reader: AcrossReader, { since, upto }: WindowState, time: number): number => {
-  let [low, high] = [since, upto + 1]
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    if (reader.timeOf(middle) < time) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-const firstOfAll = (all: readonly SeenNetwork[], cursors: RunningDecision['cursors'], time: number) =>
-  all
-    .flatMap(({ network, reader }) => firstOfNetwork(cursors.get(network)!, { network, reader }, time))
-    .reduce<NetworkBlock | undefined>(
-      (first, one) => (first === undefined || comesBeforeBlock(one, first) ? one : first),
-      undefined,
-    )
-
-const firstOfNetwork = (
-  cursor: NetworkCursor,
-  { network, reader }: Pick<SeenNetwork, 'network' | 'reader'>,
-  time: number,
-): NetworkBlock[] => {
-  if (cursor.found === undefined || cursor.found.time < time) {
-    const found = reader.firstAt(cursor.scan, time)
-    // All blocks so far are earlier, and stay so.
-    cursor.scan = found?.number ?? Math.max(cursor.scan, reader.newest() + 1)
-    if (found) cursor.found = { network, ...found }
-    else delete cursor.found
-  }
-  return cursor.found === undefined ? [] : [cursor.found]
-}
 
 const alertChanges = (
   found: ReadonlyMap<string, FoundAlert>,

@@ -63,7 +63,8 @@ interface MergedRule<Row> {
   spans: number[]
   load(now: WindowBlock, block: NetworkBlock, entries: readonly Row[]): void
   settle(now: WindowBlock): void
-  step(now: WindowBlock, block: NetworkBlock, entries: readonly Row[], to: MergedEvent[]): void
+  /** Returns the time at which something may change because of it, if it is not that of a span. */
+  step(now: WindowBlock, block: NetworkBlock, entries: readonly Row[], to: MergedEvent[]): number | undefined
 }
 
 export const comesBeforeBlock = (a: NetworkBlock, b: NetworkBlock): boolean =>
@@ -76,7 +77,7 @@ export const comesBeforeBlock = (a: NetworkBlock, b: NetworkBlock): boolean =>
 const createMerge = <Row>({ spans, load, settle, step }: MergedRule<Row>, { start, since, firstAt }: MergeOptions) => {
   const numberOf = createBlockNumbers()
   const firstDues = spans.map(span => since + span).filter(due => due > start)
-  const dues = [[start, ...firstDues.sort((a, b) => a - b)], ...spans.map((): number[] => [])]
+  const dues = [[start, ...firstDues.sort((a, b) => a - b)], ...[...spans, 0].map((): number[] => [])]
   const heads = dues.map(() => 0)
 
   const noteRow = (time: number) => {
@@ -96,8 +97,9 @@ const createMerge = <Row>({ spans, load, settle, step }: MergedRule<Row>, { star
     }
   }
   const take = (block: NetworkBlock, entries: readonly Row[], to: MergedEvent[]) => {
-    step({ number: numberOf(block.time), time: block.time }, block, entries, to)
+    const due = step({ number: numberOf(block.time), time: block.time }, block, entries, to)
     passDues(block.time)
+    if (due !== undefined) dues.at(-1)!.push(due)
     if (entries.length > 0) noteRow(block.time)
   }
 
@@ -129,7 +131,10 @@ const createMerge = <Row>({ spans, load, settle, step }: MergedRule<Row>, { star
   }
 }
 
-export type MergedReplay<Row> = ReturnType<typeof createMerge<Row>>
+export interface MergedReplay<Row> extends ReturnType<typeof createMerge<Row>> {
+  /** Sets which episodes are open. */
+  setOpen?(keys: readonly string[]): void
+}
 
 /** Room for blocks of one second in a number. */
 const NUMBERS_OF_SECOND = 2 ** 20
@@ -158,12 +163,15 @@ export const createMergedWindow = (
   const nameOfFirst = spec.conditions.find(({ aggregate }) => aggregate === 'First')?.name
   window.setSince({ number: options.since === 0 ? 0 : 1, time: options.since })
   window.setOpen(open)
+  const holding = new Map<string, WindowBlock>()
   const merged: MergedRule<MergedEntry> = {
     spans: [seconds, ...new Set(compared)].map((it, i) => (i === 0 ? it : windowsLong(spec.within, it + 1).seconds!)),
     load: (now, _, entries) => window.load(now, entries),
     settle: window.settle,
     step(now, at, entries, to) {
-      const { opened, ended, first } = window.step(now, entries)
+      const { opened, ended, first, began, broke } = window.step(now, entries)
+      for (const key of began) holding.set(key, now)
+      for (const keys of [broke, opened]) for (const key of keys) holding.delete(key)
       const shown = isShown(at.network)
       const named = shown ? window.named([...opened, ...first.map(({ key }) => key)]) : undefined
       const lasts =
@@ -185,9 +193,17 @@ export const createMergedWindow = (
       for (const key of ended) to.push({ ended: { key, at, conditions: window.show(key).conditions } })
       for (const key of opened) to.push({ opened: opening(key) })
       for (const { key, value } of first) to.push({ opened: opening(key, value) })
+      return began.length > 0 ? now.time + spec.hold!.seconds! : undefined
     },
   }
-  return createMerge(merged, options)
+  return {
+    ...createMerge(merged, options),
+    setOpen(keys) {
+      window.setOpen(keys)
+      for (const key of keys) holding.delete(key)
+      window.setHolding(holding)
+    },
+  }
 }
 
 /** How many seconds back a rule over several networks looks. */
@@ -220,6 +236,7 @@ export const createMergedSequence = (shape: SequenceShape, options: MergeOptions
           }
           to.push({ opened })
         }
+        return undefined
       },
     },
     options,

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { createRandom } from '../../scripts/demo/random.ts'
-import { createAcrossDecision, type DecidedRule } from '../../src/alerts/across-decision.ts'
+import { createAcrossDecision } from '../../src/alerts/across-decision.ts'
 import { createAcrossReader } from '../../src/alerts/across-reader.ts'
+import type { DecidedRule } from '../../src/alerts/across-running.ts'
 import type { AcrossChange, AcrossRule } from '../../src/alerts/across-store.ts'
 import { createAlertStore } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
@@ -32,6 +33,8 @@ const NONE: WindowSpec = {
   within: { seconds: 50 },
   conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
 }
+const HELD: WindowSpec = { ...MANY, hold: { seconds: 30 } }
+const QUIET: WindowSpec = { ...NONE, hold: { seconds: 25 } }
 const NEW: WindowSpec = { ...MANY, conditions: [{ aggregate: 'First', name: 'value' }] }
 const TWICE: WindowSpec = {
   ...{ by: ['from'], within: { seconds: 40 } },
@@ -497,7 +500,7 @@ test(`alerts of several networks are those of the chains in the end: ${CASES} hi
   let [alerts, taken] = [0, 0]
   for (let seed = 1; seed <= CASES; seed++) {
     const { int, pick } = createRandom(seed)
-    const of = pick([MANY, SUM, NONE, NEW, TWICE, PAIR, THREE, LEFT])
+    const of = pick([MANY, SUM, NONE, HELD, QUIET, NEW, TWICE, PAIR, THREE, LEFT])
     const confirmations = int(0, 2)
     const { networks, mine } = setUp({ of, networks: int(2, 3), confirmations, keptBelow: pick([8, 8, 2_048]) })
     const steps = isWindow(of) ? 0 : of.steps

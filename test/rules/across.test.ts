@@ -27,6 +27,7 @@ test('windows and steps over several networks are accepted', () => {
   for (const when of [
     WINDOW,
     { ...WINDOW, by: ['address'], conditions: [relative], resolve: [COUNT] },
+    { ...WINDOW, hold: { seconds: 5 } },
     STEPS,
     { ...STEPS, steps: [{}, EVENT], across: true, until: EVENT },
     { ...STEPS, steps: [{}, { ...EVENT, network: TWO, missing: true }] },
@@ -61,7 +62,10 @@ test('each fault of theirs names its place and the remedy', () => {
       of({ within: { blocks: 5 } }),
       'config.when.within: Networks have no block numbers in common: write seconds in within.',
     ],
-    [{ ...WINDOW, hold: { seconds: 5 } }, 'config.when.hold: "hold" is not supported beside across: leave it out.'],
+    [
+      { ...WINDOW, hold: { blocks: 5 } },
+      'config.when.hold: Networks have no block numbers in common: write seconds in hold.',
+    ],
     [
       of({ steps: [{ network: 'base' }, EVENT] }),
       'config.when.steps[0].network: network must be the path of one network, such as "ethereum/base/mainnet".',

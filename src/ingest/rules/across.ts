@@ -1,5 +1,6 @@
-import { type AcrossDecision, createAcrossDecision, type DecidedRule } from '../../alerts/across-decision.ts'
+import { type AcrossDecision, createAcrossDecision } from '../../alerts/across-decision.ts'
 import { type AcrossReader, createAcrossReader } from '../../alerts/across-reader.ts'
+import type { DecidedRule } from '../../alerts/across-running.ts'
 import type { AcrossChange } from '../../alerts/across-store.ts'
 import type { AlertUpdate } from '../../alerts/alert-store.ts'
 import { openForReading } from '../../engine/open.ts'

@@ -54,8 +54,6 @@ export const checkWhen = (place: InputPlace, context: WhenContext): void => {
   checkOptional(keys, it => checkKeys(it, names, context))
   checkSpan(place.member('within'), 'within')
   checkAcross(place, [], context.network)
-  if (place.member('across').value === true && place.member('hold').value !== undefined)
-    place.member('hold').fault('"hold" is not supported beside across: leave it out.')
   const conditions = place.member('conditions')
   const all = [...checkList(conditions, { of: 'conditions', min: 1, max: MAX_CONDITIONS })]
   const within = place.member('within').value

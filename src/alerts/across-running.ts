@@ -1,0 +1,160 @@
+import type { Kind } from '../mapping/index.ts'
+import type { Confirmations, TargetType } from '../rules/rule.ts'
+import {
+  comesBeforeBlock,
+  createMergedSequence,
+  createMergedWindow,
+  type MergedReplay,
+  type MergedRow,
+  type NetworkBlock,
+  secondsBack,
+} from '../windows/merged.ts'
+import type { SequenceShape } from '../windows/sequence.ts'
+import type { WindowSpec } from '../windows/spec.ts'
+import type { AcrossReader } from './across-reader.ts'
+import { isUndone } from './sequences.ts'
+import type { WindowState } from './window-tables.ts'
+
+/** A rule over several networks, as one of them decides it. */
+export interface DecidedRule {
+  rule: number
+  /** `matching` of the rule. */
+  revision: number
+  /** The network whose alerts are wanted. */
+  own: string
+  /** Paths of all networks, sorted. */
+  networks: readonly string[]
+  of: WindowSpec | SequenceShape
+  by: string[]
+  targetType: TargetType
+  /** Of the document of a match. */
+  kind: Kind
+  confirmations: Confirmations
+  notifyPending: boolean
+}
+
+export interface SeenNetwork {
+  network: string
+  reader: AcrossReader
+  state: WindowState
+}
+
+/** How far the blocks of a network are taken. */
+interface NetworkCursor {
+  /** The last block whose rows are. */
+  row: number
+  /** The first one that is still to be looked at. */
+  scan: number
+  found?: NetworkBlock
+  /** The last block that the rule has seen, to notice a reorganisation. */
+  upto: number
+  hash: string | undefined
+}
+
+export interface RunningDecision {
+  since: number
+  /** What comes before is decided. */
+  from: number
+  merged: MergedReplay<unknown>
+  cursors: Map<string, NetworkCursor>
+  /** Open episodes by their keys: own alerts, and undefined for those of other networks. */
+  open: Map<string, string | undefined>
+}
+
+/**
+ * Takes up a rule at a moment before which rows are known, and all is told. With `hold`, what held then is
+ * not known: it has opened once `hold` has passed. Undefined before that.
+ */
+export const beginDecision = (
+  rule: DecidedRule,
+  all: readonly SeenNetwork[],
+  { since, start, until }: { since: number; start: number; until: number },
+): RunningDecision | undefined => {
+  const { of, own, revision } = rule
+  const cursors = new Map(
+    all.map(({ network, reader, state }): [string, NetworkCursor] => {
+      const scan = firstFrom(reader, state, start)
+      return [network, { row: -1, scan, upto: state.upto, hash: reader.hash(state.upto) }]
+    }),
+  )
+  const openAt = (time: number) =>
+    new Map(
+      all.flatMap(({ network, reader }) =>
+        reader
+          .open(rule.rule, revision, time)
+          .map(({ key, id }): [string, string | undefined] => [key, network === own ? id : undefined]),
+      ),
+    )
+  const before = all.map(({ network, reader }) => reader.timeOf(cursors.get(network)!.scan - 1))
+  const open = openAt(start)
+  const options = { start, since, firstAt: (time: number) => firstOfAll(all, cursors, time) }
+  const merged = (
+    'conditions' in of
+      ? createMergedWindow(of, { ...options, open: open.keys(), isShown: network => network === own })
+      : createMergedSequence(of, options)
+  ) as MergedReplay<unknown>
+  const started: RunningDecision = { since, from: start, merged, cursors, open }
+  const first = 'steps' in of && isUndone(of) ? since : start - secondsBack(of) + 1
+  merged.load(nextRows(rule, started, all, [first, start]), Math.max(0, ...before))
+  const hold = holdOf(rule)
+  if (hold === 0 || start === since) return started
+  const from = (options.firstAt(start)?.time ?? until) + hold
+  if (from > until) return undefined
+  merged.advance(nextRows(rule, started, all, [start, from]), from)
+  const openThen = openAt(from)
+  merged.setOpen!([...openThen.keys()])
+  return { ...started, from, open: openThen }
+}
+
+/** Seconds. */
+export const holdOf = ({ of }: DecidedRule): number => ('conditions' in of && of.hold?.seconds) || 0
+
+/** The rows of a range of times, its end excluded, that were not taken yet. */
+export const nextRows = (
+  { rule }: DecidedRule,
+  { cursors }: Pick<RunningDecision, 'cursors'>,
+  all: readonly SeenNetwork[],
+  times: [number, number],
+): MergedRow<unknown>[] =>
+  all
+    .flatMap(({ network, reader }) => {
+      const cursor = cursors.get(network)!
+      const rows = reader.rows<unknown>(rule, cursor.row, times)
+      cursor.row = rows.at(-1)?.block.number ?? cursor.row
+      return rows.map(({ block, entries }) => ({ block: { network, ...block }, entries }))
+    })
+    .sort((a, b) => (comesBeforeBlock(a.block, b.block) ? -1 : 1))
+
+/** Blocks are in the order of their times. */
+export const firstFrom = (reader: AcrossReader, { since, upto }: WindowState, time: number): number => {
+  let [low, high] = [since, upto + 1]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (reader.timeOf(middle) < time) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const firstOfAll = (all: readonly SeenNetwork[], cursors: RunningDecision['cursors'], time: number) =>
+  all
+    .flatMap(({ network, reader }) => firstOfNetwork(cursors.get(network)!, { network, reader }, time))
+    .reduce<NetworkBlock | undefined>(
+      (first, one) => (first === undefined || comesBeforeBlock(one, first) ? one : first),
+      undefined,
+    )
+
+const firstOfNetwork = (
+  cursor: NetworkCursor,
+  { network, reader }: Pick<SeenNetwork, 'network' | 'reader'>,
+  time: number,
+): NetworkBlock[] => {
+  if (cursor.found === undefined || cursor.found.time < time) {
+    const found = reader.firstAt(cursor.scan, time)
+    // All blocks so far are earlier, and stay so.
+    cursor.scan = found?.number ?? Math.max(cursor.scan, reader.newest() + 1)
+    if (found) cursor.found = { network, ...found }
+    else delete cursor.found
+  }
+  return cursor.found === undefined ? [] : [cursor.found]
+}
