@@ -8,7 +8,7 @@ import { type BlockMatching, createKindMatcher, type KindMatcher } from './match
 import { kindOfTarget, type StoredRule } from './rule.ts'
 import { createGathering, type GatheredRule } from './windows/gather.ts'
 import { createStepGathering, type GatheredSteps } from './windows/gather-steps.ts'
-import { matchedRules, stepOfRule } from './windows/steps.ts'
+import { isSequence, matchedRules, stepOfRule } from './windows/steps.ts'
 
 export type { BlockEntities } from './entities.ts'
 
@@ -111,8 +111,9 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists, network 
       const matching: BlockMatching = {
         block: number,
         found(rule, entity) {
-          if (rule.input.config.when) {
-            const step = stepOfRule(rule)
+          const { when } = rule.input.config
+          if (when) {
+            const step = isSequence(when) ? stepOfRule(rule) : undefined
             try {
               if (step) stepping ??= createStepGathering()
               else gathering ??= createGathering()

@@ -46,19 +46,28 @@ export interface MatchValues<Match> {
   values(match: Match, measure: number): readonly WindowValue[]
 }
 
-/** The only match of a key so far; rules with the same measures share it. */
-export interface LoneMatch<Match> extends Pick<WindowEntry, 'ids' | 'parts'> {
+/** A match as it was read: once for all rules with the same keys and measures. */
+export interface ReadMatch<Match> {
   match: Match
+  key: string
+  id: string
+  /** In the order of the measures. */
+  values: readonly (readonly WindowValue[])[]
+  /** As the only match of its key; made on demand. */
+  entry?: WindowEntry
 }
 
-export const loneMatchOf = <Match>(
+export const readMatch = <Match>(
   measures: readonly WindowMeasure[],
   { id, values }: MatchValues<Match>,
+  key: string,
   match: Match,
-): LoneMatch<Match> => {
+): ReadMatch<Match> => ({ match, key, id: id(match), values: measures.map((_, i) => values(match, i)) })
+
+const loneEntry = (measures: readonly WindowMeasure[], { key, id, values }: ReadMatch<unknown>): WindowEntry => {
   const parts = measures.map(emptyPart)
-  for (let i = 0; i < measures.length; i++) gather(parts[i]!, measures[i]!, values(match, i))
-  return { match, ids: [id(match)], parts: parts.map(toPart) }
+  for (let i = 0; i < measures.length; i++) gather(parts[i]!, measures[i]!, values[i]!)
+  return { key, count: 1, ids: [id], parts: parts.map(toPart) }
 }
 
 interface SeveralMatches<Match> {
@@ -70,6 +79,7 @@ interface SeveralMatches<Match> {
 
 export interface WindowEntries<Match> {
   add(key: string, match: Match): void
+  addRead(read: ReadMatch<Match>): void
   finish(): WindowEntry[]
   /** The last match of each entry. */
   lasts(): Match[]
@@ -79,35 +89,41 @@ export interface WindowEntries<Match> {
 export const createEntries = <Match>(
   measures: readonly WindowMeasure[],
   from: MatchValues<Match>,
-  lone = (match: Match) => loneMatchOf(measures, from, match),
 ): WindowEntries<Match> => {
-  const keys = new Map<string, LoneMatch<Match> | SeveralMatches<Match>>()
+  const keys = new Map<string, ReadMatch<Match> | SeveralMatches<Match>>()
 
-  const addTo = (several: SeveralMatches<Match>, match: Match) => {
+  const addTo = (several: SeveralMatches<Match>, { match, id, values }: ReadMatch<Match>) => {
     several.count++
     several.last = match
-    if (several.ids.length < MAX_NAMED) several.ids.push(from.id(match))
-    for (let i = 0; i < measures.length; i++) gather(several.parts[i]!, measures[i]!, from.values(match, i))
+    if (several.ids.length < MAX_NAMED) several.ids.push(id)
+    for (let i = 0; i < measures.length; i++) gather(several.parts[i]!, measures[i]!, values[i]!)
+  }
+
+  const addRead = (read: ReadMatch<Match>) => {
+    const { key } = read
+    const found = keys.get(key)
+    if (found === undefined) keys.set(key, read)
+    else if ('count' in found) addTo(found, read)
+    else {
+      const several = { count: 0, ids: [], parts: measures.map(emptyPart), last: found.match }
+      addTo(several, found)
+      addTo(several, read)
+      keys.set(key, several)
+    }
   }
 
   return {
-    add(key, match) {
-      const found = keys.get(key)
-      if (found === undefined) keys.set(key, lone(match))
-      else if ('count' in found) addTo(found, match)
-      else {
-        const several = { count: 0, ids: [], parts: measures.map(emptyPart), last: match }
-        addTo(several, found.match)
-        addTo(several, match)
-        keys.set(key, several)
-      }
-    },
+    add: (key, match) => addRead(readMatch(measures, from, key, match)),
+    addRead,
     finish: () =>
-      Array.from(keys, ([key, found]) =>
-        'count' in found
-          ? { key, count: found.count, ids: found.ids, parts: found.parts.map(toPart) }
-          : { key, count: 1, ids: found.ids, parts: found.parts },
-      ),
+      Array.from(keys, ([key, found]) => {
+        if (!('count' in found)) {
+          found.entry ??= loneEntry(measures, found)
+          return found.entry
+        }
+        const { count, ids, parts } = found
+        return { key, count, ids, parts: parts.map(toPart) }
+      }),
     lasts: () => Array.from(keys.values(), found => ('count' in found ? found.last : found.match)),
   }
 }

@@ -68,21 +68,26 @@ export const createKeyStates = (
     },
     /** The first block with a row. */
     oldest: (): number | undefined => blocks[head]?.block.number,
-    /** Returns the entries that had room. */
-    put(block: WindowBlock, entries: readonly WindowEntry[], mayRefuse: boolean): WindowEntry[] {
-      const taken: WindowEntry[] = []
+    /** Returns the entries that had room: the same list, where all had. */
+    put(block: WindowBlock, entries: readonly WindowEntry[], mayRefuse: boolean): readonly WindowEntry[] {
+      const left: WindowEntry[] = []
       const at = new Int32Array(entries.length)
+      let count = 0
       for (const entry of entries) {
         const place = placeFor(entry.key, mayRefuse)
-        if (place === undefined) continue
+        if (place === undefined) {
+          left.push(entry)
+          continue
+        }
         rows++
         counts.add(place, entry.count)
         entriesOf.add(place, 1)
-        at[taken.length] = place
-        taken.push(entry)
+        at[count++] = place
       }
-      if (taken.length === 0) return taken
-      const packed = packRows(block, taken, at.slice(0, taken.length), measures)
+      if (count === 0) return NO_ENTRIES
+      const refused = new Set(left)
+      const taken = left.length === 0 ? entries : entries.filter(entry => !refused.has(entry))
+      const packed = { block, places: at.slice(0, count), ...packRows(taken, measures) }
       blocks.push(packed)
       for (let i = 0; i < measures.length; i++) sums[i]!.put(packed, packed.parts[i]!, taken, i)
       return taken
@@ -140,6 +145,8 @@ export const createKeyStates = (
     },
   }
 }
+
+const NO_ENTRIES: readonly WindowEntry[] = []
 
 /** A number for each place, 0 at first. */
 const createKeyNumbers = () => {

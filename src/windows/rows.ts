@@ -12,10 +12,13 @@ export type RowParts =
   | { kind: 'least' | 'greatest' }
 
 /** The matches of one block, packed: the windows of a rule may have a million of them. */
-export interface PackedRows {
+export interface PackedRows extends PackedEntries {
   block: WindowBlock
   /** Place of the key of each row. */
   places: Int32Array
+}
+
+interface PackedEntries {
   counts: Int32Array
   parts: RowParts[]
   /** Ids of the first matches, and where those of each row end. */
@@ -23,19 +26,23 @@ export interface PackedRows {
   ends: Int32Array
 }
 
-export const packRows = (
-  block: WindowBlock,
-  entries: readonly WindowEntry[],
-  places: Int32Array,
-  measures: readonly WindowMeasure[],
-): PackedRows => {
+const packedLists = new WeakMap<readonly WindowEntry[], PackedEntries>()
+
+/** Rules that share a list, which have the same measures, share what it is packed to. */
+export const packRows = (entries: readonly WindowEntry[], measures: readonly WindowMeasure[]): PackedEntries => {
+  const packed = packedLists.get(entries) ?? packEntries(entries, measures)
+  packedLists.set(entries, packed)
+  return packed
+}
+
+const packEntries = (entries: readonly WindowEntry[], measures: readonly WindowMeasure[]): PackedEntries => {
   const counts = Int32Array.from(entries, ({ count }) => count)
   const texts = entries.map(({ ids }) => ids.join(BETWEEN_IDS))
   const ids = Buffer.from(texts.join(''))
   const ends = new Int32Array(entries.length)
   let end = 0
   for (let row = 0; row < texts.length; row++) ends[row] = end += Buffer.byteLength(texts[row]!)
-  return { block, places, counts, parts: measures.map((measure, i) => packParts(measure, entries, i)), ids, ends }
+  return { counts, parts: measures.map((measure, i) => packParts(measure, entries, i)), ids, ends }
 }
 
 /** Ids of the first matches of a row. */

@@ -118,7 +118,7 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
     step(
       now: WindowBlock,
       entries: readonly WindowEntry[],
-    ): WindowStep & { taken: WindowEntry[]; touched: Set<string> } {
+    ): WindowStep & { taken: readonly WindowEntry[]; touched: Set<string> } {
       since ??= now
       const touched = new Set<string>()
       keys.leave(now, touched)

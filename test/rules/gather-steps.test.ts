@@ -10,6 +10,7 @@ import { type BlockEntities, createMatcher } from '../../src/rules/matcher.ts'
 import { DOCUMENT_TARGETS, kindOfTarget, type RuleConfig, type StoredRule } from '../../src/rules/rule.ts'
 import type { SequenceStep } from '../../src/rules/windows/steps.ts'
 import { UNTIL } from '../../src/windows/sequence.ts'
+import { randomFrom } from '../support/random.ts'
 import { callsOf, candidatesOf, createShows, decimalsOf, demoBlocks, demoEvents } from '../support/store.ts'
 
 const events = demoEvents()
@@ -142,4 +143,44 @@ test('a step waits for decimals that its key needs, and what has no value of the
   assert.ok(matched('args.value.scaled', true).every(({ undecided, steps }) => undecided.length === 0 || !steps))
   assert.ok(keysOf('args.to').length > 0 && keysOf('args.to').every(({ key }) => /^\["0x[\da-f]{40}"\]$/.test(key)))
   assert.deepEqual(keysOf('args.nothing'), [])
+})
+
+test('rules with windows find together what each finds alone', () => {
+  const random = randomFrom(7)
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!
+  const rules = Array.from({ length: 60 }, (_, id) => {
+    const least = {
+      name: pick(['logIndex', 'transactionIndex']),
+      operator: 'Greater or Equal',
+      value: pick(['0', '3']),
+    }
+    const conditions = [
+      pick([
+        { aggregate: 'Count', operator: 'Greater', value: '1' },
+        { aggregate: 'Sum', name: 'logIndex', operator: 'Greater', value: '1' },
+        { aggregate: 'Distinct', name: 'address', operator: 'Greater', value: '1' },
+      ]),
+    ]
+    const when = { by: pick([['address'], ['transactionHash'], []]), within: { blocks: 5 }, conditions }
+    return ruleOf(id, { targetType: 'Log', targetMap: [least], when })
+  })
+  const together = createMatcher()
+  for (const rule of rules) together.set(rule)
+  const alone = rules.map(rule => {
+    const matcher = createMatcher()
+    matcher.set(rule)
+    return matcher
+  })
+  let seen = 0
+  for (const raw of demoBlocks().filter((_, i) => i % 25 === 5)) {
+    const shown = (matcher: typeof together) =>
+      (matcher.match(open(raw)).gathered ?? []).map(({ rule: { id }, entries, lasts }) => ({
+        ...{ id, entries, lasts: lasts.map(({ document }) => document._id) },
+      }))
+    const found = shown(together).sort((a, b) => a.id - b.id)
+    if (found.length > 0) assert.ok(new Set(found.map(({ entries }) => entries)).size < found.length)
+    assert.deepEqual(found, alone.flatMap(shown))
+    seen += found.length
+  }
+  assert.ok(seen > 400, `${seen}`)
 })

@@ -59,7 +59,7 @@ const naive = ({ hold }: NewestSpec, blocks: readonly TestBlock[]): Outcome[] =>
 }
 
 const createRunner = (spec: NewestSpec) => {
-  let log: { block: TestBlock; isFirst: boolean; taken: WindowEntry[]; changes: EpisodeChanges }[] = []
+  let log: { block: TestBlock; isFirst: boolean; taken: readonly WindowEntry[]; changes: EpisodeChanges }[] = []
   let window = createNewestWindow(spec)
   const restart = () => {
     window = createNewestWindow(spec)

@@ -176,8 +176,13 @@ const isPast = (aggregate: Aggregate, values: readonly bigint[], sum: bigint, bo
 
 /** As a store does: what was told is known, a restart or a reorganisation begins from the rows. */
 const createRunner = (spec: WindowSpec) => {
-  let log: { block: TestBlock; isFirst: boolean; taken: WindowEntry[]; outcome: Outcome; changes: EpisodeChanges }[] =
-    []
+  let log: {
+    block: TestBlock
+    isFirst: boolean
+    taken: readonly WindowEntry[]
+    outcome: Outcome
+    changes: EpisodeChanges
+  }[] = []
   let window = createRuleWindow(spec, LIMITS)
   const restart = () => {
     window = createRuleWindow(spec, LIMITS)

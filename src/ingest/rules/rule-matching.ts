@@ -51,13 +51,20 @@ const toRows = (
     places.set(document, known)
     return known
   }
+  /** Rules share lists. */
+  const placed = new Map<readonly LastMatch[], number[]>()
+  const placesOf = (lasts: readonly LastMatch[]): number[] => {
+    const known = placed.get(lasts) ?? lasts.map(placeOf)
+    placed.set(lasts, known)
+    return known
+  }
   return {
     ...{ number: Number(block.number), time: Number(block.timestamp), hash: block.hash, receivedAt },
     own: windowSourceOf('block', documents.block(0)!),
     sources,
     matched,
     rules: gathered.map(({ rule, entries, lasts }) => ({
-      ...{ rule: rule.id, entries, lasts: lasts.map(placeOf) },
+      ...{ rule: rule.id, entries, lasts: placesOf(lasts) },
     })),
     ...(steps && {
       steps: steps.map(({ rule, matches, lasts }) => ({

@@ -2,7 +2,7 @@ import { changingMatches, type StepMatch } from '../../windows/sequence.ts'
 import { type Entity, entityDocument, placeInBlock } from '../entities.ts'
 import type { StoredRule } from '../rule.ts'
 import type { LastMatch } from './gather.ts'
-import { createMatchReaders, type MatchReader } from './read.ts'
+import { createMatchReaders, type MatchReader, matchShape } from './read.ts'
 import { type SequencePart, type SequenceSpec, sequenceShape } from './steps.ts'
 
 /** Matches of the steps of a rule in one block. */
@@ -19,7 +19,7 @@ export const createStepGathering = () => {
   const readers = new Map<SequencePart, MatchReader>()
   const makeReader = createMatchReaders()
   const readerOf = (part: SequencePart): MatchReader => {
-    const known = readers.get(part) ?? makeReader(part.config.targetType, { by: [...part.by] })
+    const known = readers.get(part) ?? makeReader(matchShape(part.config.targetType, { by: [...part.by] }))
     readers.set(part, known)
     return known
   }

@@ -1,6 +1,6 @@
 import { type ComparedDocument, type ComparedValue, facesAt } from '../../query/compare.ts'
 import { showExact, simplifyExact } from '../../query/exact.ts'
-import { type LoneMatch, loneMatchOf, type MatchValues, type WindowValue } from '../../windows/entries.ts'
+import { type MatchValues, type ReadMatch, readMatch, type WindowValue } from '../../windows/entries.ts'
 import { measuresOf, type WindowMeasure, type WindowSpec } from '../../windows/spec.ts'
 import { canonicalKey, keptText } from '../../windows/window.ts'
 import { attributeSteps } from '../attributes.ts'
@@ -16,37 +16,51 @@ export interface MatchReader {
   waits(entity: Entity): boolean
   key(entity: Entity): string
   of: MatchValues<Entity>
-  lone(entity: Entity): LoneMatch<Entity>
+  /** The same one for all rules. */
+  read(entity: Entity): ReadMatch<Entity>
+}
+
+/** What decides of how matches are read. */
+export interface MatchShape {
+  /** Equal for equal shapes. */
+  name: string
+  kind: Entity['kind']
+  by: readonly string[]
+  measures: readonly WindowMeasure[]
+}
+
+export const matchShape = (targetType: TargetType, when: Pick<WindowSpec, 'by'> & Partial<WindowSpec>): MatchShape => {
+  const kind = kindOfTarget(targetType)
+  const { by = [] } = when
+  const measures = measuresOf({ conditions: [], ...when })
+  return { name: JSON.stringify([kind, by, measures]), kind, by, measures }
 }
 
 /** Makes readers for rules that look at the same entities: each value is read once for all of them. */
 export const createMatchReaders = () => {
   const fields = new Map<string, Field>()
-  const keys = new Map<string, (entity: Entity) => string>()
-  const lones = new Map<string, (entity: Entity) => LoneMatch<Entity>>()
-  return (targetType: TargetType, when: Pick<WindowSpec, 'by'> & Partial<WindowSpec>): MatchReader => {
-    const kind = kindOfTarget(targetType)
+  const readers = new Map<string, MatchReader>()
+  const create = ({ kind, by, measures }: MatchShape): MatchReader => {
     const fieldOf = (name: string): Field => {
       const known = fields.get(`${kind} ${name}`) ?? createField(kind, name)
       fields.set(`${kind} ${name}`, known)
       return known
     }
-    const { by = [] } = when
-    const measures = measuresOf({ conditions: [], ...when })
-    const of = measures.map(({ name }) => fieldOf(name))
+    const all = measures.map(({ name }) => fieldOf(name))
     const keyFields = by.map(fieldOf)
-    const scaled = [...new Set([...keyFields, ...of])].filter(field => field.isScaled)
-    const keyName = JSON.stringify([kind, by])
-    const key = keys.get(keyName) ?? ofEntity(entity => JSON.stringify(keyFields.map(field => field.text(entity))))
-    keys.set(keyName, key)
-    const values: MatchValues<Entity> = {
+    const scaled = [...new Set([...keyFields, ...all])].filter(field => field.isScaled)
+    const key = (entity: Entity) => JSON.stringify(keyFields.map(field => field.text(entity)))
+    const of: MatchValues<Entity> = {
       id: entity => entityDocument(entity)!._id,
-      values: (entity, measure) => of[measure]!.values(entity),
+      values: (entity, measure) => all[measure]!.values(entity),
     }
-    const loneName = JSON.stringify([kind, measures])
-    const lone = lones.get(loneName) ?? ofEntity(entity => loneMatchOf(measures, values, entity))
-    lones.set(loneName, lone)
-    return { measures, waits: entity => scaled.some(field => field.waits(entity)), key, of: values, lone }
+    const waits = (entity: Entity) => scaled.some(field => field.waits(entity))
+    return { measures, waits, key, of, read: ofEntity(entity => readMatch(measures, of, key(entity), entity)) }
+  }
+  return (shape: MatchShape): MatchReader => {
+    const known = readers.get(shape.name) ?? create(shape)
+    readers.set(shape.name, known)
+    return known
   }
 }
 
