@@ -37,7 +37,8 @@ export const createAcrossReader = (db: Db) => {
     'SELECT revision, heads, decided, kept FROM across WHERE rule = ?',
   )
   const rows = db.prepare<[number, number, number, number], { number: number; time: number; rows: string }>(
-    'SELECT block AS number, time, rows FROM rule_rows WHERE rule = ? AND block > ? AND time >= ? AND time < ? ORDER BY block',
+    `SELECT block AS number, time, rows FROM rule_rows JOIN row_list ON n = list
+     WHERE rule = ? AND block > ? AND time >= ? AND time < ? ORDER BY block`,
   )
   const firstAt = db.prepare<[number, number], { number: number; time: number }>(
     'SELECT number, time FROM block WHERE number >= ? AND time >= ? ORDER BY number LIMIT 1',

@@ -8,7 +8,7 @@ import { type AlertWindow, dueOf, NOT_DUE, type RuleMatch } from './alert.ts'
 import { createFinalHeights } from './marks.ts'
 import { createRuleMemory } from './rule-memory.ts'
 import type { StepRows } from './sequences.ts'
-import { createWindowTables, type WindowState } from './window-tables.ts'
+import { createWindowTables, newWindowState, type WindowState } from './window-tables.ts'
 import type { RuleRows, WindowRows } from './windows.ts'
 
 /** A rule over several networks, as the writer of one of them needs it. */
@@ -51,7 +51,6 @@ interface AlertsOfAcross {
 interface GatheredState extends WindowState {
   /** Entries that are stored. */
   rows: number
-  refused: number
 }
 
 /**
@@ -64,7 +63,9 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
   const memory = createRuleMemory<AcrossRule, GatheredState>(tables)
   const { rules, running, notes, enter } = memory
   const countRows = db
-    .prepare<[number], number | null>('SELECT sum(json_array_length(rows)) FROM rule_rows WHERE rule = ?')
+    .prepare<[number], number | null>(
+      'SELECT sum(json_array_length(rows)) FROM rule_rows JOIN row_list ON n = list WHERE rule = ?',
+    )
     .pluck()
   const numberOf = db.prepare<[string], number>('SELECT n FROM alert WHERE id = ?').pluck()
   const put = db.prepare(
@@ -96,13 +97,12 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
   const saveHeights = createFinalHeights(db)
   const dropAbove = db.prepare('DELETE FROM across_alert WHERE alert IN (SELECT n FROM alert WHERE block > ?)')
 
-  const stateFor = (of: AcrossRule, { number, time }: WindowRows): GatheredState => {
+  const stateFor = (of: AcrossRule, block: WindowRows): GatheredState => {
     const { rule, revision } = of
     const known = running.get(rule)
     if (known?.revision === revision) return known
     memory.clearOther(of)
-    const fresh = { revision, since: number, sinceTime: time, floor: 0, upto: number - 1, clock: 0 }
-    const made = { ...(tables.state(rule) ?? fresh), rows: countRows.get(rule) ?? 0, refused: 0 }
+    const made = { ...(tables.state(rule) ?? newWindowState(revision, block)), rows: countRows.get(rule) ?? 0 }
     running.set(rule, made)
     return made
   }

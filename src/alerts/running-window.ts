@@ -2,7 +2,7 @@ import { isSeen } from '../windows/compared.ts'
 import { createNewestWindow } from '../windows/newest.ts'
 import { isOfWindows, reachOf, type WindowSpan } from '../windows/spec.ts'
 import { createRuleWindow, type RuleWindow, type WindowBlock } from '../windows/window.ts'
-import type { WindowState, WindowTables } from './window-tables.ts'
+import { newWindowState, type WindowState, type WindowTables } from './window-tables.ts'
 import type { WindowRule } from './windows.ts'
 
 /** The windows of a rule in memory. */
@@ -10,15 +10,17 @@ export interface RunningWindow extends WindowState {
   window: RuleWindow
   /** Alerts by the keys of open episodes. */
   open: Map<string, number>
-  refused: number
   /** What the store has of earlier blocks, and memory has not. */
   filled?: { rows: number; keys: Set<string> }
 }
 
 /** Blocks below a window whose rows are kept: no chain is known to reorganise deeper. */
 export const KEPT_BELOW = 2_048
-/** Blocks from one pruning to the next. */
+/** Blocks from one pruning of a rule to the next. */
 export const PRUNE_EVERY = 256
+
+/** Rules take turns: all of them together would delay the block. */
+export const isPrunedAt = (rule: number, block: number): boolean => (block + rule) % PRUNE_EVERY === 0
 
 /** `first`: where the windows of a rule without a stored state begin. */
 export const loadWindow = (
@@ -27,13 +29,14 @@ export const loadWindow = (
   stored: WindowState | undefined,
   first: WindowBlock,
 ): RunningWindow => {
-  const fresh = { since: first.number, sinceTime: first.time, floor: 0, upto: first.number - 1, clock: 0 }
-  const state: WindowState = stored ?? { revision, ...fresh }
+  const state: WindowState = stored ?? newWindowState(revision, first)
   const window = isOfWindows(spec) ? createRuleWindow(spec, limits) : createNewestWindow(spec)
   window.setSince({ number: state.since, time: state.sinceTime })
   const { upto, clock } = state
-  const { blocks, seconds }: WindowSpan = isOfWindows(spec) ? reachOf(spec) : {}
-  const out = { number: blocks ? upto - blocks : -1, time: seconds ? clock - seconds : -1 }
+  // The newest readings have all keys.
+  const out = isOfWindows(spec)
+    ? lastOut(reachOf(spec), state)
+    : { number: (tables.lastRow(rule, upto) ?? 0) - 1, time: -1 }
   for (const { block, entries } of tables.rows(rule, out)) window.load(block, entries)
   window.settle({ number: upto, time: clock })
   const open = tables.open(rule)
@@ -41,8 +44,14 @@ export const loadWindow = (
   // Without a state, what had held is as unknown as what has matched.
   if (stored === undefined) tables.breakHolds(rule, first.number)
   window.setHolding(tables.holding(rule))
-  return { ...state, window, open, refused: 0 }
+  return { ...state, window, open }
 }
+
+/** The block and the time up to which rows are out of the window. */
+export const lastOut = ({ blocks, seconds }: WindowSpan, { upto, clock }: WindowState): WindowBlock => ({
+  number: blocks === undefined ? -1 : upto - blocks,
+  time: seconds === undefined ? -1 : clock - seconds,
+})
 
 /** Whether the store has all that the windows need, which memory is to take over. */
 export const isFilled = ({ filled, since, sinceTime, upto, clock }: RunningWindow, spec: WindowRule['spec']): boolean =>

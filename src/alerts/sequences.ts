@@ -5,8 +5,8 @@ import { namedKey } from '../windows/shown-key.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { AlertWindow, RuleMatch } from './alert.ts'
 import { createRuleMemory } from './rule-memory.ts'
-import { firstOfWindow, KEPT_BELOW, PRUNE_EVERY } from './running-window.ts'
-import { createWindowTables, type WindowState } from './window-tables.ts'
+import { firstOfWindow, isPrunedAt, KEPT_BELOW, lastOut } from './running-window.ts'
+import { createWindowTables, newWindowState, type WindowState } from './window-tables.ts'
 import { matchInBlock, type WindowRows, type WindowRule, windowAlertId } from './windows.ts'
 
 /** A rule with steps, as the writer of the store needs it. */
@@ -29,9 +29,6 @@ export interface StepRows {
 
 interface RunningSequence extends WindowState {
   sequence: RuleSequence
-  refused: number
-  /** Sequences that made no alerts, since their blocks had too many. */
-  untold: number
 }
 
 /**
@@ -44,19 +41,19 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
   const memory = createRuleMemory<SequenceRule, RunningSequence>(tables)
   const { rules, running, notes, enter } = memory
 
-  const stateFor = (of: SequenceRule, { number, time }: WindowBlock): RunningSequence => {
+  const stateFor = (of: SequenceRule, begin: WindowBlock): RunningSequence => {
     const { rule, revision, shape, limits } = of
     const known = running.get(rule)
     if (known?.revision === revision) return known
     memory.clearOther(of)
-    const fresh = { revision, since: number, sinceTime: time, floor: 0, upto: number - 1, clock: 0 }
-    const state: WindowState = tables.state(rule) ?? fresh
+    const state = tables.state(rule) ?? newWindowState(revision, begin)
     const sequence = createRuleSequence(shape, limits)
+    const out = lastOut(shape.within, state)
     const first = isUndone(shape) ? state.since : 0
-    for (const { block, entries } of tables.rows<StepMatch>(rule, { number: first - 1, time: -1 }))
+    for (const { block, entries } of tables.rows<StepMatch>(rule, { ...out, number: Math.max(out.number, first - 1) }))
       sequence.load(block, entries)
     sequence.settle({ number: state.upto, time: state.clock })
-    const made = { ...state, sequence, refused: 0, untold: 0 }
+    const made = { ...state, sequence }
     running.set(rule, made)
     return made
   }
@@ -91,7 +88,7 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     state.untold += found.length - told.length
     state.upto = now.number
     state.clock = now.time
-    if (now.number % PRUNE_EVERY === 0) prune(of, state, now)
+    if (isPrunedAt(of.rule, now.number)) prune(of, state, now)
     tables.saveState(of.rule, state)
     memory.note(of.rule, sequenceNote(of, state, now))
   }

@@ -13,13 +13,38 @@ export interface WindowState {
   floor: number
   upto: number
   clock: number
+  /** How often its limits left out matches, also in blocks that the chain has left. */
+  refused: number
+  /** Sequences that made no alerts, since their blocks had too many. */
+  untold: number
 }
+
+/** Of a rule that has seen nothing; `first`: the block that it begins with. */
+export const newWindowState = (revision: number, { number: first, time }: WindowBlock): WindowState => ({
+  ...{ revision, since: first, sinceTime: time, floor: 0, upto: first - 1, clock: 0, refused: 0, untold: 0 },
+})
 
 /** Reads the state of a rule, unless it was dropped. */
 export const prepareWindowState = (db: Db) =>
   db.prepare<[number], WindowState>(
-    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock FROM rule_window WHERE rule = ? AND upto >= 0',
+    'SELECT revision, since, since_time AS sinceTime, floor, upto, clock, refused, untold FROM rule_window WHERE rule = ? AND upto >= 0',
   )
+
+/** Lists of rows, each stored once for all rules that have it in one write. */
+const createRowLists = (db: Db) => {
+  const insert = db.prepare('INSERT INTO row_list (rows) VALUES (?)')
+  const known = new Map<readonly object[], number | bigint>()
+  return {
+    /** Returns its number. */
+    add(entries: readonly object[]): number | bigint {
+      const number = known.get(entries) ?? insert.run(JSON.stringify(entries)).lastInsertRowid
+      known.set(entries, number)
+      return number
+    },
+    /** Of a write before, that may have failed, nothing counts. */
+    begin: () => known.clear(),
+  }
+}
 
 export type WindowTables = ReturnType<typeof createWindowTables>
 
@@ -30,15 +55,17 @@ export type WindowTables = ReturnType<typeof createWindowTables>
 export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'across' = 'windows') => {
   const states = prepareWindowState(db)
   const saveState = db.prepare(
-    `INSERT OR REPLACE INTO rule_window (rule, revision, since, since_time, floor, upto, clock) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO rule_window (rule, revision, since, since_time, floor, upto, clock, refused, untold)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const rowsOf = db.prepare<[number, number, number], WindowBlock & { rows: string }>(
-    'SELECT block AS number, time, rows FROM rule_rows WHERE rule = ? AND block > ? AND time > ? ORDER BY block',
+    `SELECT block AS number, time, rows FROM rule_rows JOIN row_list ON n = list
+     WHERE rule = ? AND block > ? AND time > ? ORDER BY block`,
   )
   const lastRow = db
     .prepare<[number, number], number | null>('SELECT max(block) FROM rule_rows WHERE rule = ? AND block <= ?')
     .pluck()
-  const addRows = db.prepare('INSERT OR REPLACE INTO rule_rows (rule, block, time, rows) VALUES (?, ?, ?, ?)')
+  const addRows = db.prepare('INSERT OR REPLACE INTO rule_rows (rule, block, time, list) VALUES (?, ?, ?, ?)')
   const dropBelow = db.prepare('DELETE FROM rule_rows WHERE rule = ? AND block < ?')
   const dropBetween = db.prepare('DELETE FROM rule_rows WHERE rule = ? AND block BETWEEN ? AND ?')
   const openOf = db.prepare<[number], { key: string; alert: number }>(
@@ -89,6 +116,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
     )
     .pluck()
   const writes = db.prepare<[], number>(`SELECT value FROM meta WHERE key = '${counter}'`).pluck()
+  const lists = createRowLists(db)
   const noteWrite = db.prepare(`INSERT OR REPLACE INTO meta (key, value) VALUES ('${counter}', ?)`)
 
   return {
@@ -101,13 +129,16 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
       for (const drop of forget) drop.run(rule)
       return true
     },
-    saveState: (rule: number, { revision, since, sinceTime, floor, upto, clock }: WindowState) =>
-      saveState.run(rule, revision, since, sinceTime, floor, upto, clock),
+    saveState: (rule: number, { revision, since, sinceTime, floor, upto, clock, refused, untold }: WindowState) =>
+      saveState.run(rule, revision, since, sinceTime, floor, upto, clock, refused, untold),
     /** The entries of each block above and after another one, in their order. */
-    rows: <Row = WindowEntry>(rule: number, { number, time }: WindowBlock): { block: WindowBlock; entries: Row[] }[] =>
-      rowsOf.all(rule, number, time).map(({ rows, ...block }) => ({ block, entries: JSON.parse(rows) as Row[] })),
+    *rows<Row = WindowEntry>(rule: number, { number, time }: WindowBlock) {
+      for (const { rows, ...block } of rowsOf.iterate(rule, number, time))
+        yield { block: block as WindowBlock, entries: JSON.parse(rows) as Row[] }
+    },
+    /** The same list of several rules is stored once. */
     addRows: (rule: number, { number, time }: WindowBlock, entries: readonly (WindowEntry | StepMatch)[]) =>
-      addRows.run(rule, number, time, JSON.stringify(entries)),
+      addRows.run(rule, number, time, lists.add(entries)),
     /** The last block with rows, up to one. */
     lastRow: (rule: number, upTo: number): number | undefined => lastRow.get(rule, upTo) ?? undefined,
     /** The first stored block from `from` on of a later time. */
@@ -155,6 +186,9 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
 
     /** Counts the writes, so that a failed one shows. */
     writes: (): number => writes.get() ?? 0,
-    noteWrite: (count: number) => noteWrite.run(count),
+    noteWrite(count: number) {
+      lists.begin()
+      noteWrite.run(count)
+    },
   }
 }

@@ -11,7 +11,7 @@ import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
 import { createReadingBlocks, type ReadingRows } from './reading-blocks.ts'
 import { type EarlierRows, takeEarlier } from './rebuild.ts'
 import { createRuleMemory } from './rule-memory.ts'
-import { isFilled, loadWindow, PRUNE_EVERY, pruneWindow, type RunningWindow } from './running-window.ts'
+import { isFilled, isPrunedAt, loadWindow, pruneWindow, type RunningWindow } from './running-window.ts'
 import type { StepRows } from './sequences.ts'
 import { createWindowTables } from './window-tables.ts'
 
@@ -143,7 +143,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     if (since) Object.assign(state, { since: since.number, sinceTime: since.time })
     state.refused += refused
     Object.assign(state, { upto: now.number, clock: now.time })
-    if (now.number % PRUNE_EVERY === 0) pruneWindow(tables, of, state, now)
+    if (isPrunedAt(rule, now.number)) pruneWindow(tables, of, state, now)
     tables.saveState(rule, state)
     memory.note(rule, noteOn(of, state, now))
   }

@@ -159,7 +159,7 @@ const copyWhole = (db: Database.Database, source: Database.Database): SalvageRes
     }
   })
   const lostAlerts = copyRows(db, 'alert') + copyRows(db, 'outbox')
-  copyTogether(db, ['rule_window', 'rule_rows', 'episode', 'held', 'repeat', 'across', 'across_alert'])
+  copyTogether(db, ['rule_window', 'rule_rows', 'row_list', 'episode', 'held', 'repeat', 'across', 'across_alert'])
   copyTogether(db, ['quiet'])
   // Pending removals are dropped.
   db.prepare("DELETE FROM meta WHERE key = 'pruning'").run()

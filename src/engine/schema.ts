@@ -15,8 +15,9 @@ const QUIET_SCHEMA = [
 
 /**
  * Windows of rules. `rule_window`: blocks `since` to `upto` were seen without a gap, rows below
- * `floor` are forgotten, `clock` is the time of `upto`. `rule_rows`: matches of one block by key, as
- * JSON. `episode`: alerts whose conditions hold, or held up to `ended`; `due`: as of alerts; `time`: of
+ * `floor` are forgotten, `clock` is the time of `upto`, `refused` and `untold` count what limits left out.
+ * `rule_rows`: matches of one block; `row_list`: them by key, as JSON, once for all rules that found the same.
+ * `episode`: alerts whose conditions hold, or held up to `ended`; `due`: as of alerts; `time`: of
  * `opened`.
  */
 const WINDOW_TABLES = [
@@ -28,6 +29,20 @@ const WINDOW_TABLES = [
   'CREATE INDEX episode_rule ON episode (rule)',
   'CREATE INDEX episode_due ON episode (due) WHERE due IS NOT NULL',
 ]
+const ROW_LISTS = [
+  'CREATE TABLE row_list (n INTEGER PRIMARY KEY, rows TEXT NOT NULL)',
+  'INSERT INTO row_list SELECT rowid, rows FROM rule_rows',
+  'ALTER TABLE rule_rows ADD COLUMN list INT NOT NULL DEFAULT 0',
+  'UPDATE rule_rows SET list = rowid',
+  'ALTER TABLE rule_rows DROP COLUMN rows',
+  'CREATE INDEX rule_rows_list ON rule_rows (list)',
+  `CREATE TRIGGER row_list_unused AFTER DELETE ON rule_rows BEGIN
+     DELETE FROM row_list WHERE n = OLD.list AND NOT EXISTS (SELECT 1 FROM rule_rows WHERE list = OLD.list);
+   END`,
+]
+const LEFT_OUT_COUNTS = ['refused', 'untold'].map(
+  name => `ALTER TABLE rule_window ADD COLUMN ${name} INT NOT NULL DEFAULT 0`,
+)
 const EPISODE_TIME = 'ALTER TABLE episode ADD COLUMN time INT NOT NULL DEFAULT 0'
 
 /**
@@ -85,6 +100,8 @@ export const STORE_MIGRATIONS: ReadonlyMap<number, readonly string[]> = new Map(
       'ALTER TABLE outbox ADD COLUMN repeat INT',
       ...REPEAT_TABLE,
       ...ACROSS_TABLES,
+      ...ROW_LISTS,
+      ...LEFT_OUT_COUNTS,
     ],
   ],
 ])
@@ -149,6 +166,8 @@ const ALERT_TABLES = [
   'CREATE TABLE rule (id INTEGER PRIMARY KEY, start INT NOT NULL, next INT NOT NULL, last INT NOT NULL)',
   ...QUIET_SCHEMA,
   ...WINDOW_TABLES,
+  ...ROW_LISTS,
+  ...LEFT_OUT_COUNTS,
   EPISODE_TIME,
   ...HELD_TABLE,
   ...REPEAT_TABLE,

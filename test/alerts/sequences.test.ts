@@ -148,9 +148,10 @@ test('over blocks that are missing, a step is never taken for missing, and what 
 })
 
 test('at its limits a rule refuses first steps, and says so', () => {
-  const { put, told, notes } = setUp(PAIR, { limits: { keys: 2, rows: 1_000 } })
+  const { put, told, notes, restart } = setUp(PAIR, { limits: { keys: 2, rows: 1_000 } })
   const chain = makeChain({ blocks: 2, from: 10 })
   put(chain[0]!, '0a 0b 0c')
+  restart()
   put(chain[1]!, '1a 1c')
   assert.deepEqual(told(), ['confirmed 11 a'])
   assert.match(notes()[0]!, /^Its sequences hold 1 keys in 3 rows, of at most 2 and 1000: 1 first steps were left out/)

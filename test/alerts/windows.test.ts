@@ -400,6 +400,49 @@ test('at its limit of rows it decides only what the matches that were left out c
   assert.equal(count('rule_rows'), 4)
 })
 
+test('what its limits left out is known after a restart and a reorganisation, until the rule changes', () => {
+  const { put, tell, rule, back, restart, notes } = setUp(SUM, { limits: { keys: 1, rows: 100 } })
+  const chain = makeChain({ blocks: 6, from: 10 })
+  put(chain[0]!, { a: 1, b: 1 })
+  put(chain[1]!, { a: 1, b: 1, c: 1 })
+  restart()
+  put(chain[2]!, { a: 1 })
+  assert.match(notes()[0]!, /: 3 times, /)
+  back(11)
+  for (const raw of makeChain({ blocks: 1, parent: chain[1]!, salt: 'other' })) put(raw, { a: 1, b: 1 })
+  assert.match(notes()[0]!, /: 4 times, /)
+  tell([{ ...rule, revision: 2 }])
+  assert.deepEqual(notes(), [])
+})
+
+test('rows of rules that find the same are stored once, also after a failed write, until none needs them', () => {
+  const store = createTestStore()
+  const alerts = createAlertStore(store.db)
+  const windows = [1, 2].map(rule => ruleOf(SUM, { rule }))
+  const count = (table: string) => store.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+  store.writer.also(() => alerts.stored({ hits: [], windows }))
+  const chain = makeChain({ blocks: 3, from: 10 })
+  for (const raw of chain) {
+    const rows = rowsOf(raw, SUM, { a: 3 }, 1)
+    const blocks = [{ ...rows, matched: new Map([1, 2].map(rule => [rule, 1])) }]
+    blocks[0]!.rules = [1, 2].map(rule => ({ ...rows.rules[0]!, rule }))
+    const put = (end: () => void) =>
+      store.writer.apply(store.prepare([raw]), () => {
+        alerts.stored({ hits: [], blocks })
+        end()
+      })
+    assert.throws(() => put(() => assert.fail('the disk is full')))
+    put(() => {})
+  }
+  assert.deepEqual([count('rule_rows'), count('row_list'), count('episode')], [6, 3, 2])
+  store.writer.rollback(11, () => alerts.retractAbove(11))
+  assert.deepEqual([count('rule_rows'), count('row_list')], [4, 2])
+  store.writer.also(() => alerts.stored({ hits: [], gone: [1] }))
+  assert.deepEqual([count('rule_rows'), count('row_list')], [2, 2])
+  store.writer.also(() => alerts.stored({ hits: [], gone: [2] }))
+  assert.deepEqual([count('rule_rows'), count('row_list')], [0, 0])
+})
+
 test('a changed rule begins anew, a deleted one leaves nothing', () => {
   const { put, tell, rule, told, count } = setUp(SUM)
   const chain = makeChain({ blocks: 5, from: 10 })
@@ -448,7 +491,7 @@ test('what is salvaged of a store has its windows', () => {
   put(chain[3]!, { a: 2 })
   salvageStore(path, `${path}-salvage`, [])
   const db = new Database(`${path}-salvage`, { readonly: true })
-  const counts = ['rule_window', 'rule_rows', 'episode', 'held'].map(table =>
+  const counts = ['rule_window', 'rule_rows', 'row_list', 'episode', 'held'].map(table =>
     db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
   )
   const windows = db.prepare('SELECT windows FROM alert').pluck().all() as string[]
@@ -456,7 +499,7 @@ test('what is salvaged of a store has its windows', () => {
   assert.deepEqual(
     [counts, windows.map(it => (JSON.parse(it) as { matches: number }).matches)],
     [
-      [1, 4, 2, 2],
+      [1, 4, 4, 2, 2],
       [3, 1],
     ],
   )
