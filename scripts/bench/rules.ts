@@ -18,7 +18,7 @@ import { count, fixed, megabytes, showTimes, type Times, timesOf } from '../lib/
 import { type AlertsMeasured, measureAlerts } from './alerts.ts'
 import { FIRST_BLOCK, generateBlocks } from './generate.ts'
 import { type Row, row, showRows } from './report.ts'
-import { measureWindows, memoryOfWindows, WINDOW_SPEC, type WindowsMeasured } from './windows.ts'
+import { createWindowedStore, measureWindows, memoryOfWindows, WINDOW_SPEC, type WindowsMeasured } from './windows.ts'
 
 const USAGE = `Measures how fast rules are matched, and told of, with made-up blocks shaped like Ethereum's (150 transactions, 300 logs).
 
@@ -66,6 +66,8 @@ export interface GatheringMeasured {
   matches: number
   /** Matching of one block, and gathering what windows keep of it. */
   block: Times
+  /** Windows, verdicts and rows of that in the store, in the transaction of the block. */
+  store: Times
 }
 
 export const benchRules = ({ rules, blocks, seed }: Options): RulesResults => {
@@ -111,13 +113,22 @@ const measureGathering = (raws: readonly RawBlock[], open: Opener): GatheringMea
     const from = performance.now()
     const { gathered = [] } = matcher.match(block)
     const ms = performance.now() - from
-    return { ms, matches: gathered.reduce((sum, { entries }) => entries.reduce((all, it) => all + it.count, sum), 0) }
+    const matches = gathered.reduce((sum, { entries }) => entries.reduce((all, it) => all + it.count, sum), 0)
+    const found = gathered.map(({ rule: { id }, entries }) => ({ rule: id, entries, lasts: entries.map(() => 0) }))
+    // As it goes to the thread that writes.
+    return { matches, ms, stored: target.put(structuredClone(found)) }
   }
   const some = raws.slice(0, 40)
-  for (const raw of some) match(raw)
-  const measured = some.map(match)
-  const matches = timesOf(measured.map(it => it.matches)).p50
-  return { rules, matches, block: timesOf(measured.map(({ ms }) => ms)) }
+  const target = createWindowedStore(rules)
+  try {
+    for (const raw of some) match(raw)
+    const measured = some.map(match)
+    const matches = timesOf(measured.map(it => it.matches)).p50
+    const [block, store] = [measured.map(it => it.ms), measured.map(it => it.stored)].map(timesOf) as [Times, Times]
+    return { rules, matches, block, store }
+  } finally {
+    target.close()
+  }
 }
 
 type Opener = (raw: RawBlock) => BlockEntities
@@ -375,6 +386,9 @@ export const rowsOfRules = ({ mixed, hot, either, windowed }: RulesResults): Row
       `${showTimes(windowed.block)} for ${count(windowed.matches)} matches`,
       { target: 'p50 < 20 ms', ok: windowed.block.p50 < 20 },
     ),
+    row(`${windowed.rules} rules with windows: stored`, showTimes(windowed.store), {
+      ...{ target: 'p50 < 20 ms', ok: windowed.store.p50 < 20 },
+    }),
   ]
 }
 
@@ -410,10 +424,10 @@ const rowsOfWindows = ({ rules, keys, matches, store }: WindowsMeasured): Row[] 
   return [row(`${name}: stored`, showTimes(store), { target: 'p50 < 20 ms', ok: store.p50 < 20 })]
 }
 
-const rowsOfAlerts = ({ latency, rules, windowed, perSecond, delivered }: AlertsMeasured): Row[] => [
+const rowsOfAlerts = ({ latency, firstMs, rules, windowed, perSecond, delivered }: AlertsMeasured): Row[] => [
   row(
     `a block received to its webhooks, ${count(rules)} rules, ${windowed} of them with windows`,
-    `${showTimes(latency)}, at most ${fixed(latency.max)} ms of ${count(latency.runs)}`,
+    `${showTimes(latency)}, at most ${fixed(latency.max)} ms of ${count(latency.runs)} (first ${fixed(firstMs)} ms)`,
     { target: 'p99 < 100 ms', ok: latency.p99 < 100 },
   ),
   row('webhooks while more of them wait', `${count(perSecond)}/s of ${count(delivered)}`, {

@@ -29,56 +29,74 @@ export const WINDOW_SPEC: WindowSpec = {
 
 const FIRST = 1_000
 
-/** Blocks in which so many rules have so many matches together, each among its keys in turn. */
+/** A store with that many rules with windows, which takes what they find in blocks that follow each other. */
+export const createWindowedStore = (rules: number) => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-windows-'))
+  const db = openForWriting(join(folder, 'network.sqlite'))
+  const alerts = createAlertStore(db)
+  const windows = Array.from(
+    { length: rules },
+    (_, i): WindowRule => ({
+      ...{ rule: i + 1, revision: 1, start: FIRST, spec: WINDOW_SPEC, targetType: 'Event', confirmations: 0 },
+      ...{ notifyPending: false, notifyResolved: false, limits: { keys: 100_000, rows: 1_000_000 } },
+    }),
+  )
+  db.transaction(() => alerts.stored({ hits: [], windows }))()
+  const matched = new Map(windows.map(({ rule, revision }) => [rule, revision]))
+  const insertBlock = db.prepare(
+    "INSERT INTO block (number, hash, time, hashes, ends, record) VALUES (?, ?, ?, x'', x'', x'')",
+  )
+  let number = FIRST
+  return {
+    /** Returns how long the windows took in the transaction of the block, in milliseconds. */
+    put(found: WindowRows['rules']): number {
+      const hash = Buffer.alloc(32, number)
+      const own = { _id: 'block', _type: 'block' as const, source: '{}' }
+      const shown = `0x${hash.toString('hex')}`
+      const block: WindowRows = {
+        ...{ number, time: number * 12, hash: shown, receivedAt: 0, own, sources: [own], matched, rules: found },
+      }
+      let ms = 0
+      db.transaction(() => {
+        insertBlock.run(number, hash, number * 12)
+        const at = performance.now()
+        alerts.stored({ hits: [], blocks: [block] })
+        ms = performance.now() - at
+      })()
+      number++
+      return ms
+    },
+    close() {
+      db.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** Blocks in which so many rules have so many matches together, each among its keys in turn. They share nothing. */
 export const measureWindows = (
   { rules, keys, matches }: Pick<WindowsMeasured, 'rules' | 'keys' | 'matches'>,
   blocks: number,
 ): WindowsMeasured => {
-  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-windows-'))
-  const db = openForWriting(join(folder, 'network.sqlite'))
+  const target = createWindowedStore(rules)
   try {
-    const alerts = createAlertStore(db)
     const each = matches / rules
-    const all = Array.from(
-      { length: rules },
-      (_, rule): WindowRule => ({
-        ...{ rule, revision: 1, start: FIRST, spec: WINDOW_SPEC, targetType: 'Event', confirmations: 0 },
-        ...{ notifyPending: false, notifyResolved: false, limits: { keys: 100_000, rows: 1_000_000 } },
-      }),
-    )
-    db.transaction(() => alerts.stored({ hits: [], windows: all }))()
-    const matched = new Map(all.map(({ rule, revision }) => [rule, revision]))
-    const insertBlock = db.prepare(
-      "INSERT INTO block (number, hash, time, hashes, ends, record) VALUES (?, ?, ?, x'', x'', x'')",
-    )
-    const store: number[] = []
-    for (let number = FIRST; number < FIRST + blocks; number++) {
-      const hash = Buffer.alloc(32, number)
-      const found = all.map(({ rule }) => {
+    const store = Array.from({ length: blocks }, () => {
+      const found = Array.from({ length: rules }, (_, i) => {
         const entries = createEntries<number>(measuresOf(WINDOW_SPEC), {
-          id: i => `0x${i}`,
-          values: i => [{ text: '', number: exactOf(BigInt(i) * 10n ** 18n), unsigned: true }],
+          id: match => `0x${match}`,
+          values: match => [{ text: '', number: exactOf(BigInt(match) * 10n ** 18n), unsigned: true }],
         })
-        for (let i = 0; i < each; i++) entries.add(`["${(i % keys).toString(16).padStart(40, '0')}"]`, i)
+        for (let match = 0; match < each; match++)
+          entries.add(`["${(match % keys).toString(16).padStart(40, '0')}"]`, match)
         const gathered = entries.finish()
-        return { rule, entries: gathered, lasts: gathered.map(() => 0) }
+        return { rule: i + 1, entries: gathered, lasts: gathered.map(() => 0) }
       })
-      const own = { _id: 'block', _type: 'block' as const, source: '{}' }
-      const shown = `0x${hash.toString('hex')}`
-      const rows: WindowRows = {
-        ...{ number, time: number * 12, hash: shown, receivedAt: 0, own, sources: [own], matched, rules: found },
-      }
-      db.transaction(() => {
-        insertBlock.run(number, hash, number * 12)
-        const at = performance.now()
-        alerts.stored({ hits: [], blocks: [rows] })
-        store.push(performance.now() - at)
-      })()
-    }
+      return target.put(found)
+    })
     return { rules, keys, matches, store: timesOf(store) }
   } finally {
-    db.close()
-    rmSync(folder, { recursive: true })
+    target.close()
   }
 }
 

@@ -29,7 +29,7 @@ test('the benchmark of rules measures each number of them, and the hot key', () 
           what => `${name}: ${what}`,
         ),
       ),
-      '700 rules with windows: a block',
+      ...['a block', 'stored'].map(what => `700 rules with windows: ${what}`),
     ],
   )
 })
