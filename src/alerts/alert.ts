@@ -1,6 +1,7 @@
 import type { Kind } from '../mapping/index.ts'
 import type { Quiet } from '../rules/notify/quiet.ts'
 import type { Confirmations, FinalityTag, TargetType } from '../rules/rule.ts'
+import type { ShownStep } from '../windows/sequence.ts'
 import type { ShownCondition } from '../windows/spec.ts'
 
 /**
@@ -53,7 +54,7 @@ export interface AlertWindow {
   entities: string[]
   late: false
   /** Of a rule with steps; `missing`: the one that did not come. */
-  steps?: ({ network?: string; block: number; _id: string } | { missing: true })[]
+  steps?: ShownStep[]
   /** Where the conditions held no longer. */
   ended?: { network?: string; block: number; conditions: ShownCondition[] }
 }

@@ -1,6 +1,13 @@
 import { createBlocks } from '../engine/blocks.ts'
 import type { Db } from '../sqlite/database.ts'
-import { createRuleSequence, type RuleSequence, type SequenceShape, type StepMatch } from '../windows/sequence.ts'
+import {
+  createRuleSequence,
+  type FoundSequence,
+  type RuleSequence,
+  type SequenceShape,
+  type StepMatch,
+  shownSteps,
+} from '../windows/sequence.ts'
 import { namedKey } from '../windows/shown-key.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { AlertWindow, RuleMatch } from './alert.ts'
@@ -79,9 +86,10 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     const before = counts.get(of.account) ?? 0
     const told = found.slice(0, Math.max(0, of.most - before))
     counts.set(of.account, before + told.length)
-    for (const { key, steps, last } of told) {
+    for (const one of told) {
+      const { key, last, steps } = one
       const source = last === undefined ? block.own : block.sources[rows!.lasts[last]!]!
-      const match = { ...matchInBlock(of, block, source), when: shownSequence(of, now, key, steps) }
+      const match = { ...matchInBlock(of, block, source), when: shownSequence(of, now, one) }
       open(match, windowAlertId(match, chain, `${key} ${steps[0]!.block} ${steps[0]!.id}`))
     }
     state.refused += refused
@@ -131,23 +139,12 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
 export const isUndone = ({ isMissing, hasUntil }: SequenceShape): boolean => isMissing || hasUntil
 
 /** What an alert shows of its sequence. */
-const shownSequence = (
-  { shape, by }: SequenceRule,
-  now: WindowBlock,
-  key: string,
-  steps: readonly { block: number; id: string }[],
-): AlertWindow => {
-  return {
-    key: namedKey({ by }, key),
-    window: { fromBlock: steps[0]!.block, toBlock: now.number, ...shape.within },
-    ...{ conditions: [], matches: steps.length, entities: steps.map(({ id }) => id) },
-    steps: [
-      ...steps.map(({ block, id }) => ({ block, _id: id })),
-      ...(shape.isMissing ? [{ missing: true as const }] : []),
-    ],
-    late: false,
-  }
-}
+const shownSequence = ({ shape, by }: SequenceRule, now: WindowBlock, found: FoundSequence): AlertWindow => ({
+  key: namedKey({ by }, found.key),
+  window: { fromBlock: found.steps[0]!.block, toBlock: now.number, ...shape.within },
+  ...{ conditions: [], matches: found.steps.length, entities: found.steps.map(({ id }) => id) },
+  ...{ steps: shownSteps(shape, found), late: false },
+})
 
 /** What the owner of the rule should know of its sequences; undefined: nothing. */
 const sequenceNote = (

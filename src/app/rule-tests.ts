@@ -16,6 +16,7 @@ import {
 import { createQuietFilter } from '../rules/notify/messages.ts'
 import { DOCUMENT_TARGETS, type RuleInput, TARGET_KINDS } from '../rules/rule.ts'
 import { documentBlock, type RuleSimulation } from '../rules/search.ts'
+import { isSequence } from '../rules/windows/steps.ts'
 import { canonicalText, secondsOf, wholeSourceText } from '../rules/windows/stored.ts'
 
 /** What a rule must find in a range of blocks. */
@@ -45,6 +46,8 @@ interface ExpectedEpisode {
   opened: number
   /** Null while it is open, and with `First`. */
   ended?: number | null
+  /** Ids of the steps, of a rule with steps. */
+  steps?: string[]
 }
 
 /** Alerts that are expected and not found, and the other way round, in the order of the chain. */
@@ -115,13 +118,16 @@ const checkDocument = (place: InputPlace, from: number, to: number) => {
 
 const checkExpected = (alert: InputPlace) => {
   if (isRecord(alert.value) && ('opened' in alert.value || 'key' in alert.value)) {
-    if (!checkObject(alert, { what: 'an alert of windows', known: ['key', 'opened', 'ended'] })) return
+    if (!checkObject(alert, { what: 'an alert of windows', known: ['key', 'opened', 'ended', 'steps'] })) return
     const key = alert.member('key')
     if (!isRecord(key.value) || !Object.values(key.value).every(it => it === null || typeof it === 'string'))
       key.fault('key must have the values of the fields in by, as texts: {} without by.')
     checkInteger(alert.member('opened'), { min: 0 })
     const ended = alert.member('ended')
     if (ended.value !== null) checkOptional(ended, it => checkInteger(it, { min: 0 }))
+    checkOptional(alert.member('steps'), it => {
+      for (const id of checkList(it, { of: 'ids', min: 1 })) checkFilled(id)
+    })
     return
   }
   if (!checkObject(alert, { what: 'an alert', known: ['block', 'id'] })) return
@@ -130,19 +136,16 @@ const checkExpected = (alert: InputPlace) => {
 }
 
 /** Alerts that do not have the form of those of the rule. */
-export const alertsOfOtherForm = ({ config: { when } }: RuleInput, { alerts }: RuleTest): RuleFault[] =>
-  alerts.flatMap((alert, i) =>
-    'opened' in alert === (when !== undefined)
-      ? []
-      : [
-          {
-            path: `alerts[${i}]`,
-            message: when
-              ? 'An alert of a rule with "when" has "key", "opened" and "ended".'
-              : 'An alert of a rule without "when" has "block" and "id".',
-          },
-        ],
-  )
+export const alertsOfOtherForm = ({ config: { when } }: RuleInput, { alerts }: RuleTest): RuleFault[] => {
+  const [has, message] = !when
+    ? [['block'], 'An alert of a rule without "when" has "block" and "id".']
+    : isSequence(when)
+      ? [['opened', 'steps'], 'An alert of a rule with steps has "key", "opened" and "steps": their ids.']
+      : [['opened'], 'An alert of a rule with "when" has "key", "opened" and "ended".']
+  const other = (alert: ExpectedAlert) =>
+    has.some(name => !(name in alert)) || (isSequence(when) ? 'ended' : 'steps') in alert
+  return alerts.flatMap((alert, i) => (other(alert) ? [{ path: `alerts[${i}]`, message }] : []))
+}
 
 interface TestedHit {
   _id: string
@@ -174,7 +177,7 @@ export const placeOfAlert = (alert: ExpectedAlert): number => ('opened' in alert
 const keyOfAlert = (alert: ExpectedAlert): string => {
   if (!('opened' in alert)) return `${alert.block} ${alert.id}`
   const key = Object.entries(alert.key).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify([key, alert.opened, alert.ended ?? null], (_, value) =>
+  return JSON.stringify([key, alert.opened, alert.steps ?? alert.ended ?? null], (_, value) =>
     typeof value === 'string' ? canonicalText(value) : value,
   )
 }
@@ -193,9 +196,10 @@ const episodesIn = ({ alerts, windows, warnings = [] }: RuleSimulation): Expecte
       'many_matches',
       `There are ${alerts} alerts, of which a test compares ${MAX_TESTED}: take fewer blocks.`,
     )
-  return episodes
-    .toReversed()
-    .map(({ key, opened, ended }) => ({ key: { ...key }, opened: opened.block, ended: ended?.block ?? null }))
+  return episodes.toReversed().map(({ key, opened, ended, steps }) => ({
+    ...{ key: { ...key }, opened: opened.block },
+    ...(steps ? { steps: steps.flatMap(it => ('_id' in it ? [it._id] : [])) } : { ended: ended?.block ?? null }),
+  }))
 }
 
 const saidRanges = (ranges: readonly { from: number; to: number }[]): string =>

@@ -1,4 +1,3 @@
-import { isRecord } from '../lib/arrays.ts'
 import { refuse } from '../lib/errors.ts'
 import type { Limits } from '../limits/index.ts'
 import type { Kind } from '../mapping/index.ts'
@@ -8,7 +7,14 @@ import { lowerConditions, toDocumentQuery } from '../rules/lower.ts'
 import { isLogic, kindOfTarget, listsIn, type RuleCondition, type RuleConfig, type RuleInput } from '../rules/rule.ts'
 import { documentBlock, type RuleSimulation, type SimulatedEpisode } from '../rules/search.ts'
 import { isAcross } from '../rules/windows/across.ts'
-import { isSequence, windowSpecOf } from '../rules/windows/steps.ts'
+import {
+  isSequence,
+  lookedFor,
+  type SequenceSpec,
+  sequenceParts,
+  sequenceShape,
+  windowSpecOf,
+} from '../rules/windows/steps.ts'
 import {
   createStoredGathering,
   hiddenFields,
@@ -17,12 +23,21 @@ import {
   secondsOf,
   withDecoding,
 } from '../rules/windows/stored.ts'
+import {
+  orderOfPlaces,
+  placeOfDocument,
+  type TransactionPlaces,
+  transactionPlaces,
+} from '../rules/windows/stored-order.ts'
+import { stepsInBlock, storedParts } from '../rules/windows/stored-steps.ts'
 import { createWindowReplay, type Episode } from '../windows/replay.ts'
-import { showEpisode } from './run.ts'
+import { createSequenceReplay } from '../windows/sequence-replay.ts'
+import type { WindowBlock } from '../windows/window.ts'
+import { showEpisode, showSequence } from './run.ts'
 
 /** A document as a search returns it. */
 export interface GivenDocument extends StoredMatch {
-  _type: string
+  _type: Kind
 }
 
 export interface GivenBlocks {
@@ -33,59 +48,114 @@ export interface GivenBlocks {
   blockSeconds: number
 }
 
+interface GivenChain extends Pick<GivenBlocks, 'from' | 'to'> {
+  /** In the order of the chain. */
+  documents: readonly GivenDocument[]
+  transactions: TransactionPlaces
+  /** Seconds of blocks; to be asked for in their order. */
+  timeOf(number: number): number
+}
+
 /** What a rule finds in documents, as if nothing else had happened in these blocks and before them. */
 export const testDocuments = (
   { config }: RuleInput,
   { from, to, documents, blockSeconds }: GivenBlocks,
-  { ruleKeys: keys, ruleRows: rows }: Limits,
+  limits: Limits,
 ): RuleSimulation => {
   const untested = whyUntested(config)
   if (untested !== undefined) throw refuse('documents_untested', untested)
-  const kind = kindOfTarget(config.targetType)
-  const matches = compilePredicate(kind, toDocumentQuery(kind, lowerConditions(config)))
-  const ordered = inChainOrder(documents)
-  const hits = ordered
-    .filter(({ _type }) => _type === kind)
-    .map(document => withDecoding(kind, document))
-    .filter(document => matches(document))
+  // The order of the search that returned them says nothing.
+  const given = documents.map(({ sort: _, ...document }) => document)
+  const transactions = transactionPlaces(given)
+  const ordered = inChainOrder(given, transactions)
+  const chain = { from, to, documents: ordered, transactions, timeOf: timesOf(ordered, blockSeconds) }
+  const hits = documentsFor(lookedFor(config)[0]!, ordered)
   const found = {
     ...{ total: hits.length, complete: true, holes: [], fromBlock: from, toBlock: to, hits: hits.toReversed() },
   }
-  const when = windowSpecOf(config)
-  if (!when) return found
+  if (!config.when) return found
+  const windows = isSequence(config.when)
+    ? sequencesIn(config, config.when, chain, limits)
+    : windowsIn(config, hits, chain, limits)
+  return { ...found, ...windows }
+}
+
+const documentsFor = (config: RuleConfig, documents: readonly GivenDocument[]): GivenDocument[] => {
+  const kind = kindOfTarget(config.targetType)
+  const matches = compilePredicate(kind, toDocumentQuery(kind, lowerConditions(config)))
+  return documents
+    .filter(({ _type }) => _type === kind)
+    .map(document => withDecoding(kind, document))
+    .filter(document => matches(document))
+}
+
+type FoundAlerts = Pick<RuleSimulation, 'alerts' | 'windows'>
+
+const windowsIn = (
+  config: RuleConfig,
+  hits: readonly GivenDocument[],
+  chain: GivenChain,
+  { ruleKeys: keys, ruleRows: rows }: Limits,
+): FoundAlerts => {
+  const spec = windowSpecOf(config)
   const gathering = createStoredGathering(config)
   const blocks = [...hits.map(gathering.add), gathering.finish()].filter(block => block !== undefined)
   const entriesIn = new Map(blocks.map(({ number, entries }) => [number, entries]))
   const episodes: Episode[] = []
   const replay = createWindowReplay({
-    ...{ spec: when, limits: { keys, rows }, start: from },
+    ...{ spec, limits: { keys, rows }, start: chain.from },
     opened: episode => void episodes.push(episode),
     ended() {},
   })
-  const timeOf = timesOf(ordered, blockSeconds)
-  // Nothing happened before the range: windows are whole from its begin on.
-  if (from > 0) replay.step({ number: 0, time: Number.NEGATIVE_INFINITY }, [], true)
-  for (let number = from; number <= to; number++)
-    replay.step({ number, time: timeOf(number) }, entriesIn.get(number) ?? [], true)
+  goThrough(chain, block => replay.step(block, entriesIn.get(block.number) ?? [], true))
   return {
-    ...found,
     alerts: episodes.length,
     windows: {
-      episodes: episodes.toReversed().map((episode): SimulatedEpisode => showEpisode(when, episode)),
+      episodes: episodes.toReversed().map((episode): SimulatedEpisode => showEpisode(spec, episode)),
       ...{ open: episodes.filter(({ ended }) => ended === null).length, undecided: [] },
     },
   }
 }
 
+const sequencesIn = (
+  config: RuleConfig,
+  when: SequenceSpec,
+  chain: GivenChain,
+  { ruleKeys: keys, ruleRows: rows, ruleMatches: most }: Limits,
+): FoundAlerts => {
+  const found = storedParts(config).flatMap(part =>
+    documentsFor(part.config, chain.documents).map(match => ({ part, match, number: documentBlock(match).number })),
+  )
+  const inBlocks = Map.groupBy(found, ({ number }) => number)
+  const episodes: SimulatedEpisode[] = []
+  const replay = createSequenceReplay({
+    ...{ shape: sequenceShape(when), limits: { keys, rows }, start: chain.from, most },
+    found: (sequence, now) => void episodes.push(showSequence(when, sequence, now)),
+  })
+  goThrough(chain, block => {
+    const { matches } = stepsInBlock(block.number, inBlocks.get(block.number) ?? [], chain.transactions)
+    replay.step(block, matches, true)
+  })
+  return { alerts: episodes.length, windows: { episodes: episodes.toReversed(), open: 0, undecided: [] } }
+}
+
+const goThrough = ({ from, to, timeOf }: GivenChain, step: (block: WindowBlock) => void) => {
+  // Nothing happened before the range: windows are whole from its begin on.
+  if (from > 0) step({ number: 0, time: Number.NEGATIVE_INFINITY })
+  for (let number = from; number <= to; number++) step({ number, time: timeOf(number) })
+}
+
 const whyUntested = (config: RuleConfig): string | undefined => {
   if (config.targetType === 'State') return 'a State rule reads a node, and cannot be tested with documents'
-  if (isSequence(config.when)) return 'a rule with steps cannot be tested: only what matches its first step is found'
   if (isAcross(config)) return 'a rule over several networks cannot be tested: documents are those of one'
   if (listsIn(config).length > 0) return 'documents hold no watch lists: write the values into a rule for the test'
   const fields = config.when ? hiddenFields(config) : []
   if (fields.length > 0)
     return `documents do not show ${fields.join(' and ')}, which lies within an argument: leave it out of the rule for the test`
-  const place = hiddenCondition(kindOfTarget(config.targetType), config.targetMap)
+  const parts = isSequence(config.when) ? sequenceParts(config) : [{ config, path: 'config.targetMap' }]
+  const place = parts
+    .map(({ config: { targetType, targetMap }, path }) => hiddenCondition(kindOfTarget(targetType), targetMap, path))
+    .find(it => it !== undefined)
   return place === undefined
     ? undefined
     : `documents do not show what ${place} looks at, which lies within an argument: test the rule with a range of stored blocks, without documents`
@@ -95,7 +165,7 @@ const whyUntested = (config: RuleConfig): string | undefined => {
 const hiddenCondition = (
   kind: Kind,
   conditions: readonly RuleCondition[],
-  path = 'config.targetMap',
+  path: string,
   around: readonly string[] = [],
 ): string | undefined => {
   for (const [i, condition] of conditions.entries()) {
@@ -110,31 +180,14 @@ const hiddenCondition = (
 }
 
 /** Within a block by their places, as rules see them; those that tell none come last. */
-const inChainOrder = (documents: readonly GivenDocument[]): GivenDocument[] =>
+const inChainOrder = (documents: readonly GivenDocument[], transactions: TransactionPlaces): GivenDocument[] =>
   documents
-    .map(document => ({ document, places: placesInChain(document) }))
+    .map(document => ({
+      document,
+      places: [documentBlock(document).number, ...placeOfDocument(document._type, document, transactions)],
+    }))
     .toSorted((a, b) => orderOfPlaces(a.places, b.places))
     .map(({ document }) => document)
-
-const placesInChain = (document: GivenDocument): number[] => {
-  const { logIndex, transactionIndex, transactionPosition, traceAddress } = document._source
-  const { number } = documentBlock(document)
-  if (logIndex !== undefined) return [number, placeShown(logIndex)]
-  const steps = Array.isArray(traceAddress) ? traceAddress.map(placeShown) : []
-  return [number, placeShown(transactionIndex ?? transactionPosition), ...steps]
-}
-
-const placeShown = (shown: unknown): number => {
-  const place = Number((isRecord(shown) ? shown.num : shown) ?? Number.NaN)
-  return Number.isNaN(place) ? Number.POSITIVE_INFINITY : place
-}
-
-/** What holds others comes before them. */
-const orderOfPlaces = (a: readonly number[], b: readonly number[]): number => {
-  const i = a.findIndex((place, i) => place !== b[i])
-  if (i < 0) return a.length - b.length
-  return b[i] === undefined || a[i]! > b[i] ? 1 : -1
-}
 
 /** Times of blocks by those of documents; between two of them evenly. */
 const timesOf = (documents: readonly GivenDocument[], blockSeconds: number): ((number: number) => number) => {

@@ -15,12 +15,14 @@ import {
   type SimulatedMoment,
 } from '../rules/search.ts'
 import { isAcross } from '../rules/windows/across.ts'
-import { isSequence, windowSpecOf } from '../rules/windows/steps.ts'
+import { asAlerted, isSequence, type SequenceSpec, sequenceShape, windowSpecOf } from '../rules/windows/steps.ts'
 import { hiddenFields, type StoredMatch, secondsOf, wholeSourceText } from '../rules/windows/stored.ts'
 import type { Episode } from '../windows/replay.ts'
+import { type FoundSequence, shownSteps } from '../windows/sequence.ts'
 import { namedKey } from '../windows/shown-key.ts'
 import type { WindowSpec } from '../windows/spec.ts'
 import type { WindowBlock } from '../windows/window.ts'
+import { runSequences } from './sequences.ts'
 import { type AskStore, type BlockHistory, createStoredBlocks } from './stored-blocks.ts'
 import { runWindows } from './windows.ts'
 
@@ -46,9 +48,8 @@ type BackTested = Pick<RuleSimulation, 'alerts' | 'messages' | 'windows' | 'warn
 export const backTest = async (test: BackTest): Promise<BackTested> => {
   const { rule, ask, deadlineMs } = test
   const { config } = rule
-  const messages = countMessages(rule)
-  if (isSequence(config.when))
-    return untold(messages, 'these are matches of its first step alone. What its steps make is seen as blocks arrive.')
+  const alerted = asAlerted(rule)
+  const messages = countMessages(alerted)
   if (isAcross(config))
     return untold(
       messages,
@@ -64,9 +65,11 @@ export const backTest = async (test: BackTest): Promise<BackTested> => {
   const blocks = createStoredBlocks(request => {
     check()
     return ask(request)
-  }, groupFieldsOf(config))
+  }, groupFieldsOf(alerted.config))
   try {
-    return config.when ? await windowsOf(test, { blocks, check, messages }) : await alertsOf(test, { blocks, messages })
+    const means = { blocks, check, messages }
+    if (isSequence(config.when)) return await sequencesOf(test, config.when, means)
+    return config.when ? await windowsOf(test, means) : await alertsOf(test, means)
   } catch (error) {
     if (!(error instanceof ChainsieveError && error.code === PASSED_DEADLINE)) throw error
     return untold(messages, 'that takes longer than query-deadline: ask for fewer blocks.')
@@ -86,13 +89,18 @@ const PASSED_DEADLINE = 'search_timeout_exception'
 const passedDeadline = () =>
   retry(PASSED_DEADLINE, 'the back-test passed its deadline: ask for fewer blocks, or raise query-deadline')
 
-const untold = (messages: Messages, why: string): BackTested => ({
+const untold = (messages: Means['messages'], why: string): BackTested => ({
   alerts: null,
   messages: messages.counts().map(it => ({ ...it, messages: null })),
   warnings: [`The alerts of the rule in these blocks were not counted: ${why}`],
 })
 
-type Messages = ReturnType<typeof countMessages>
+interface Means {
+  blocks: BlockHistory
+  /** Throws when it takes too long. */
+  check(): void
+  messages: ReturnType<typeof countMessages>
+}
 
 const countMessages = (rule: RuleInput) => {
   const pending = notifiesPending(rule) && rule.maxConfirmationCount !== 0
@@ -120,7 +128,7 @@ const MAX_COUNTED = 50_000
 
 const alertsOf = async (
   { rule: { config }, lists, network, from, to, total }: BackTest,
-  { blocks, messages }: { blocks: BlockHistory; messages: Messages },
+  { blocks, messages }: Means,
 ): Promise<BackTested> => {
   if (messages.areAlone || total === 0) return { alerts: total, messages: messages.counts(total * messages.perAlert) }
   if (total > MAX_COUNTED) return untold(messages, `there are more than ${MAX_COUNTED} matches: ask for fewer blocks.`)
@@ -136,11 +144,11 @@ const alertsOf = async (
 
 const windowsOf = async (
   { rule: { config }, lists, network, from, to, ranges, limits, episodes: most = MAX_EPISODES }: BackTest,
-  { blocks, check, messages }: { blocks: BlockHistory; check(): void; messages: Messages },
+  { blocks, check, messages }: Means,
 ): Promise<BackTested> => {
   const spec = windowSpecOf(config)
   const places = new Map<Episode, number>()
-  let shown: Episode[] = []
+  const shown = createNewest<Episode>(most)
   let alerts = 0
   let open = 0
   const opens = ({ opened: { number: block, time } }: Episode, alert: number, last: StoredMatch | undefined) =>
@@ -158,8 +166,7 @@ const windowsOf = async (
           open++
         }
         alerts++
-        shown.push(episode)
-        if (shown.length >= 2 * most) shown = shown.slice(-most)
+        shown.add(episode)
       },
       ended(episode) {
         open--
@@ -171,10 +178,7 @@ const windowsOf = async (
   return {
     ...{ alerts, messages: messages.counts() },
     windows: {
-      episodes: shown
-        .slice(-most)
-        .toReversed()
-        .map((episode): SimulatedEpisode => showEpisode(spec, episode)),
+      episodes: shown.newestFirst().map((episode): SimulatedEpisode => showEpisode(spec, episode)),
       ...{ open, undecided: undecided.map(range => ({ ...range })) },
     },
     ...(refused > 0 && {
@@ -184,6 +188,54 @@ const windowsOf = async (
     }),
   }
 }
+
+const sequencesOf = async (
+  { rule: { config }, lists, network, from, to, ranges, limits, episodes: most = MAX_EPISODES }: BackTest,
+  when: SequenceSpec,
+  { blocks, check, messages }: Means,
+): Promise<BackTested> => {
+  const shown = createNewest<SimulatedEpisode>(most)
+  let alerts = 0
+  const { ruleKeys: keys, ruleRows: rows, ruleMatches } = limits
+  const { refused, untold, undecided } = await runSequences(
+    { ...{ config, lists, from, to, ranges, blocks, check }, limits: { keys, rows }, most: ruleMatches },
+    (sequence, now, last) => {
+      const { number: block, time } = now
+      const source = wholeSourceText(last ?? blocks.at(block)!)
+      messages.add({ type: 'opened', alert: alerts++, block, time, network, source })
+      shown.add(showSequence(when, sequence, now))
+    },
+  )
+  return {
+    ...{ alerts, messages: messages.counts() },
+    windows: { episodes: shown.newestFirst(), open: 0, undecided: undecided.map(range => ({ ...range })) },
+    warnings: [
+      ...(refused > 0
+        ? [`Its sequences hold at most ${keys} keys and ${rows} rows: ${refused} first steps were left out.`]
+        : []),
+      ...(untold > 0
+        ? [`A rule with steps makes at most ${ruleMatches} alerts in one block: ${untold} sequences made none.`]
+        : []),
+    ],
+  }
+}
+
+/** Keeps the newest of what comes in the order of the chain. */
+const createNewest = <T>(most: number) => {
+  let kept: T[] = []
+  return {
+    add(one: T) {
+      kept.push(one)
+      if (kept.length >= 2 * most) kept = kept.slice(-most)
+    },
+    newestFirst: (): T[] => kept.slice(-most).toReversed(),
+  }
+}
+
+export const showSequence = (when: SequenceSpec, sequence: FoundSequence, now: WindowBlock): SimulatedEpisode => ({
+  ...{ key: namedKey(when.steps[0]!, sequence.key), opened: showMoment(now) },
+  ...{ matches: sequence.steps.length, peak: [], steps: shownSteps(sequenceShape(when), sequence) },
+})
 
 export const showEpisode = (
   spec: WindowSpec,

@@ -6,6 +6,7 @@ import type { FindList } from '../rules/lower.ts'
 import type { RuleConfig } from '../rules/rule.ts'
 import { blocksBetween, searchOf } from '../rules/search.ts'
 import type { StoredMatch } from '../rules/windows/stored.ts'
+import { searchOfTransactions, type TransactionPlaces, transactionPlaces } from '../rules/windows/stored-order.ts'
 
 export type AskStore = (request: SearchRequest) => Promise<string>
 
@@ -31,6 +32,11 @@ export const createStoredBlocks = (ask: AskStore, fields: readonly string[] = []
         if (hits.length < MATCHES_AT_ONCE) return
         after = { values: [BigInt(hits.at(-1)!.sort[0])], place: undefined }
       }
+    },
+    /** Places of transactions of a block, by their hashes. */
+    async transactions(hashes: readonly string[], block: number): Promise<TransactionPlaces> {
+      const { hits } = readAnswerHits<StoredMatch>(await ask(searchOfTransactions(hashes, block)))
+      return transactionPlaces(hits)
     },
   }
 }

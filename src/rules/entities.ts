@@ -42,21 +42,26 @@ export const entityDocument = ({ kind, index, block: { documents } }: Entity): D
  */
 export const placeInBlock = ({ kind, index, log, block }: Entity): number => {
   if (kind === 'block') return 0
-  if (kind === 'tx') return placeOfKind(index, 0, 0)
-  if (kind === 'call') return placeOfKind(block.calls[index]!.tx, 1, index)
-  if (kind === 'trace') return placeOfKind(transactionOfTrace(block.traces[index]!), 2, index)
-  if (kind === 'contract') return placeOfKind(block.contracts[index]!.tx, 3, index)
-  if (log) return placeOfKind(Number(log.transactionIndex), 4, index)
-  return placeOfKind(NO_TRANSACTION, 5, index)
+  if (kind === 'tx') return placeOfKind(kind, index, 0)
+  if (kind === 'call') return placeOfKind(kind, block.calls[index]!.tx, index)
+  if (kind === 'trace') return placeOfKind(kind, transactionOfTrace(block.traces[index]!), index)
+  if (kind === 'contract') return placeOfKind(kind, block.contracts[index]!.tx, index)
+  if (log) return placeOfKind(kind, Number(log.transactionIndex), index)
+  return placeOfKind(kind, NO_TRANSACTION, index)
 }
 
 /** Traces of rewards have none. */
 const transactionOfTrace = (trace: DecodedTrace): number =>
   'transactionPosition' in trace ? trace.transactionPosition : NO_TRANSACTION
 
-const NO_TRANSACTION = 2 ** 24
-const placeOfKind = (transaction: number, rank: number, index: number): number =>
-  ((transaction + 1) * 8 + rank) * 2 ** 24 + index
+/** In place of the transaction of what has none, and is no block. */
+export const NO_TRANSACTION = 2 ** 24
+/** Of one transaction, what comes first. */
+export const RANK_IN_TRANSACTION: Readonly<Record<Kind, number>> = {
+  ...{ block: 0, tx: 0, call: 1, trace: 2, contract: 3, log: 4, event: 4, token: 5 },
+}
+const placeOfKind = (kind: Kind, transaction: number, index: number): number =>
+  ((transaction + 1) * 8 + RANK_IN_TRANSACTION[kind]) * 2 ** 24 + index
 
 let lastStamp = 0
 

@@ -3,6 +3,7 @@ import { type Kind, lookup } from '../mapping/index.ts'
 import type { Node } from '../query/ast.ts'
 import type { SearchRequest } from '../query/request.ts'
 import { andNode, rangeNode } from '../query/simplify.ts'
+import type { ShownStep } from '../windows/sequence.ts'
 import type { ShownCondition } from '../windows/spec.ts'
 import { type FindList, lowerConditions, toQuery } from './lower.ts'
 import { kindOfTarget, type RuleConfig } from './rule.ts'
@@ -74,9 +75,11 @@ export interface SimulatedEpisode {
   network?: string
   key: Readonly<Record<string, string | null>>
   opened: SimulatedMoment
-  /** Null while it is open; absent with `First`, whose alerts do not end. */
+  /** Null while it is open; absent with `First` and with steps, whose alerts do not end. */
   ended?: SimulatedMoment | null
   matches: number
+  /** Of a rule with steps. */
+  steps?: ShownStep[]
   /** Of each condition the value that was furthest beyond its bound. */
   peak: ShownCondition[]
 }

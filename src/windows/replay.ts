@@ -48,7 +48,7 @@ export const createWindowReplay = ({ spec, limits, start, ...told }: WindowRepla
   const holding = new Map<string, WindowBlock>()
   /** Keys whose episodes began before `start`. */
   const early = new Set<string>()
-  const undecided: { from: number; to: number }[] = []
+  const undecided = createUndecided()
   let refused = 0
   let last: WindowBlock | undefined
 
@@ -64,19 +64,13 @@ export const createWindowReplay = ({ spec, limits, start, ...told }: WindowRepla
       if (isFurther(now, peak[i]!, spec.conditions[i]!.operator)) peak[i] = now
   }
 
-  const noteUndecided = (number: number, previous: number | undefined) => {
-    const before = undecided.at(-1)
-    if (before && before.to === previous) before.to = number
-    else undecided.push({ from: number, to: number })
-  }
-
   return {
     /** How often a block had matches of a further key for which there was no room. */
     get refused() {
       return refused
     },
     /** Blocks at which a window reached into blocks that are not stored. */
-    undecided: undecided as readonly { from: number; to: number }[],
+    undecided: undecided.ranges,
     /** Whether blocks without a match change nothing, up to `start`. */
     get isIdle() {
       if (last === undefined || holding.size > 0) return false
@@ -121,7 +115,21 @@ export const createWindowReplay = ({ spec, limits, start, ...told }: WindowRepla
       }
       for (const key of opened) open.set(key, begin(key, block))
       for (const { key, value } of step.first) begin(key, block, { name: nameOfFirst!, value })
-      if (!window.isComplete(block)) noteUndecided(block.number, previous)
+      if (!window.isComplete(block)) undecided.add(block.number, previous)
+    },
+  }
+}
+
+/** Ranges of blocks at which something may have been other than it was found. */
+export const createUndecided = () => {
+  const ranges: { from: number; to: number }[] = []
+  return {
+    ranges: ranges as readonly { from: number; to: number }[],
+    /** `previous`: the block that was looked at before. */
+    add(number: number, previous: number | undefined) {
+      const before = ranges.at(-1)
+      if (before && before.to === previous) before.to = number
+      else ranges.push({ from: number, to: number })
     },
   }
 }

@@ -30,6 +30,9 @@ export interface SequencePlace {
   id: string
 }
 
+/** A step as it is shown: where it came, or that it did not. */
+export type ShownStep = { network?: string; block: number; _id: string } | { missing: true }
+
 /** A sequence that is complete. */
 export interface FoundSequence {
   key: string
@@ -187,6 +190,14 @@ export const createRuleSequence = (shape: SequenceShape, limits: WindowLimits) =
     step: (now: WindowBlock, matches: readonly StepMatch[]) => apply(now, matches, true),
   }
 }
+
+export const shownSteps = (
+  { isMissing }: Pick<SequenceShape, 'isMissing'>,
+  { steps }: Pick<FoundSequence, 'steps'>,
+): ShownStep[] => [
+  ...steps.map(({ block, id }) => ({ block, _id: id })),
+  ...(isMissing ? [{ missing: true as const }] : []),
+]
 
 /**
  * Places in the list of those that may change anything: the last step does nothing again until the

@@ -274,6 +274,7 @@ const episodesIn = async (when: WindowSpec, matches: readonly StoredMatch[], fro
   const blocks = {
     timeOf: async (number: number) => number * 12,
     at: () => undefined,
+    transactions: async () => new Map(),
     lastUntil: async (time: number, below: number) => Math.min(below, Math.floor(time / 12)),
     async *matches(_: unknown, __: unknown, first: number, end: number) {
       for (const match of matches) {

@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { services } from '../../src/app/index.ts'
 import { checkRuleTest, compareAlerts } from '../../src/app/rule-tests.ts'
 import { type GivenDocument, testDocuments } from '../../src/back-test/documents.ts'
+import { checksumAddress } from '../../src/lib/keccak.ts'
 import { DEFAULT_LIMITS } from '../../src/limits/index.ts'
 import type { RuleInput } from '../../src/rules/rule.ts'
 import type { RuleSimulation } from '../../src/rules/search.ts'
@@ -173,6 +174,93 @@ const foundIn = (config: object, documents: unknown) => {
   const { further } = compareAlerts(input, { ...range, alerts: [] }, testDocuments(input, given, DEFAULT_LIMITS))
   return further.map(alert => ('id' in alert ? alert.id : alert.key))
 }
+
+test('rules with steps are tested with documents of the file alone, in the order of the chain', async () => {
+  const put = (name: string, value: object) => {
+    const file = join(root, name)
+    writeFileSync(file, JSON.stringify(value))
+    return file
+  }
+  const openRules = () => assert.fail('no data folder is needed') as never
+  const run = (file: string) => chainsieve(['rules', 'verify', file], { openRules })
+  const paid = (value: string) => ({
+    targetType: 'Transaction',
+    targetMap: [{ name: 'value', operator: 'Equals', value }],
+    by: ['from'],
+  })
+  const ruleOf = (when: object) => {
+    const { config, ...rest } = rule() as unknown as { config: object }
+    return { ...rest, config: { ...config, when } }
+  }
+  const at = (block: number, value: number, place: number) => {
+    const { _source, ...document } = sent(block, value)
+    const transactionIndex = { raw: `0x${place}`, num: place }
+    // As searches by other orders return it.
+    return { ...document, sort: [9 - place], _id: `${block}.${place}`, _source: { ..._source, transactionIndex } }
+  }
+  const documents = [at(12, 2, 1), at(12, 1, 0), at(13, 1, 3), at(13, 2, 2), at(13, 2, 4), at(14, 1, 0)]
+  const key = { from: A }
+  const pair = ruleOf({ steps: [paid('1'), paid('2')], within: { blocks: 3 } })
+  const alerts = [
+    { key, opened: 12, steps: ['12.0', '12.1'] },
+    { key, opened: 13, steps: ['13.3', '13.4'] },
+  ]
+  const range = { from: 10, to: 20, documents }
+  const good = put('steps.test.json', { ...range, rule: pair, alerts })
+  assert.deepEqual(await run(good).then(({ code, out }) => [code, out]), [0, `${good}: good, 2 alerts\n`])
+  const differs = await run(
+    put('steps-other.test.json', { ...range, rule: pair, alerts: [{ ...alerts[0], steps: ['12.0', '13.2'] }] }),
+  )
+  assert.equal(differs.code, 1)
+  const opened = (block: number, ...steps: string[]) =>
+    JSON.stringify({ key: { from: checksumAddress(A) }, opened: block, steps })
+  assert.match(differs.out, /1 alert is missing \(-\), 2 are not expected \(\+\)/)
+  for (const text of [opened(12, '12.0', '12.1'), opened(13, '13.3', '13.4')])
+    assert.ok(differs.out.includes(`+ ${text}`), differs.out)
+  // Two first steps in one block are two alerts.
+  const missing = ruleOf({ steps: [paid('1'), { ...paid('3'), missing: true }], within: { blocks: 2 } })
+  const two = [at(12, 1, 0), at(12, 1, 1), at(15, 1, 0), at(16, 3, 0), at(20, 1, 0)]
+  const told = ['12.0', '12.1'].map(id => ({ key, opened: 14, steps: [id] }))
+  const left = put('left.test.json', { ...range, documents: two, rule: missing, alerts: told })
+  assert.deepEqual(await run(left).then(({ code, out }) => [code, out]), [0, `${left}: good, 2 alerts\n`])
+
+  const form = /alerts\[0\]: An alert of a rule with steps has "key", "opened" and "steps"/
+  for (const alert of [
+    { key, opened: 12 },
+    { ...alerts[0], ended: null },
+    { block: 1, id: 'x' },
+  ])
+    assert.match((await run(put('form.test.json', { ...range, rule: pair, alerts: [alert] }))).err, form)
+  const windowed = ruleOf(when)
+  const withSteps = await run(put('form.test.json', { ...range, rule: windowed, alerts: [alerts[0]] }))
+  assert.match(withSteps.err, /An alert of a rule with "when" has "key", "opened" and "ended"/)
+  const listed = ruleOf({
+    steps: [
+      paid('1'),
+      { ...paid('2'), targetMap: [{ name: 'from', operator: 'Equals any', value: { list: 'customers' } }] },
+    ],
+    within: { blocks: 3 },
+  })
+  assert.match(
+    (await run(put('lists.test.json', { ...range, rule: listed, alerts }))).err,
+    /documents hold no watch lists/,
+  )
+  const hidden = {
+    name: 'args',
+    operator: 'Inspect',
+    operatorParameters: [
+      { name: 'order', operator: 'Inspect', operatorParameters: [{ name: '0', operator: 'Equals', value: '1' }] },
+    ],
+  }
+  const inside = ruleOf({
+    steps: [paid('1'), { ...paid('2'), targetType: 'Event', targetMap: [hidden], by: ['address'] }],
+    within: { blocks: 3 },
+  })
+  assert.match(
+    (await run(put('inside.test.json', { ...range, rule: inside, alerts }))).err,
+    /do not show what config\.when\.steps\[1\]\.targetMap\[0\]\.operatorParameters\[0\]\.operatorParameters\[0\] looks at/,
+  )
+})
 
 test('documents of a block are taken by their places in it', () => {
   const at = (_id: string, more: object, to = '0xa') => ({

@@ -4,14 +4,34 @@ import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi-decoder.ts'
 import { createLogDecoder } from '../../src/decode/logs.ts'
 import { asBigint } from '../../src/documents/show.ts'
+import { openSearcher } from '../../src/engine/query/searcher.ts'
 import { createBlockDocuments } from '../../src/engine/show/block-documents.ts'
+import type { SearchRequest } from '../../src/query/request.ts'
 import { entitiesOf, placeInBlock } from '../../src/rules/entities.ts'
 import { type BlockEntities, createMatcher } from '../../src/rules/matcher.ts'
-import { DOCUMENT_TARGETS, kindOfTarget, type RuleConfig, type StoredRule } from '../../src/rules/rule.ts'
+import {
+  DOCUMENT_TARGETS,
+  kindOfTarget,
+  type RuleConfig,
+  type StoredRule,
+  type TargetType,
+} from '../../src/rules/rule.ts'
+import { searchOf } from '../../src/rules/search.ts'
 import type { SequenceStep } from '../../src/rules/windows/steps.ts'
-import { UNTIL } from '../../src/windows/sequence.ts'
+import { storedMatchOf } from '../../src/rules/windows/stored.ts'
+import { searchOfTransactions, transactionPlaces, transactionsLacking } from '../../src/rules/windows/stored-order.ts'
+import { stepsInBlock, storedParts } from '../../src/rules/windows/stored-steps.ts'
+import { type StepMatch, UNTIL } from '../../src/windows/sequence.ts'
 import { randomFrom } from '../support/random.ts'
-import { callsOf, candidatesOf, createShows, decimalsOf, demoBlocks, demoEvents } from '../support/store.ts'
+import {
+  callsOf,
+  candidatesOf,
+  createShows,
+  createTestStore,
+  decimalsOf,
+  demoBlocks,
+  demoEvents,
+} from '../support/store.ts'
 
 const events = demoEvents()
 const decodeLog = createLogDecoder({
@@ -93,6 +113,55 @@ test('of the last step, only what may complete a sequence is taken, with its doc
     }
   }
   assert.ok(seen > 5, `${seen}`)
+})
+
+test('stored documents are in the order in which blocks come, whatever they are', () => {
+  const of = (...targets: TargetType[]): RuleConfig => {
+    const [first, ...others] = targets.map(target => steps.find(it => it.targetType === target)!)
+    return { alerts: [], ...first!, when: { steps: [{}, ...others, NEVER], within: { blocks: 1 } } } as never
+  }
+  const configs = [
+    of('Log', 'Transaction', 'Block', 'Event'),
+    of('Call', 'Trace', 'Event', 'Transaction'),
+    // These show no place of their own.
+    of('Contract', 'Trace', 'Token', 'Event'),
+    of('Token', 'Contract', 'Transaction', 'Log'),
+  ]
+  const matcher = createMatcher()
+  for (const [id, config] of configs.entries()) matcher.set(ruleOf(id, config))
+  const blocks = demoBlocks()
+  const store = createTestStore(blocks, { events, traces: 'all' })
+  const searcher = openSearcher(store.path)
+  const hitsOf = (request: SearchRequest) =>
+    [...searcher.pages(request, { deadline: Number.POSITIVE_INFINITY }).pages].flat().map(storedMatchOf)
+  /** What has each place, in their order. */
+  const inOrder = (matches: readonly StepMatch[] = []) => {
+    const places = [...Map.groupBy(matches, ({ at }) => at)].sort(([a], [b]) => a - b)
+    return places.map(([, all]) => all.map(({ step, id, key }) => `${step} ${id} ${key}`).sort())
+  }
+  const seen = configs.map(() => 0)
+  for (const raw of blocks.filter((_, i) => i % 5 === 0)) {
+    const number = Number(raw.block.number)
+    const { steps: live = [] } = matcher.match(open(raw))
+    for (const [id, config] of configs.entries()) {
+      const found = storedParts(config).flatMap(part => {
+        const hits = hitsOf(searchOf(part.config, { from: number, to: number, order: 'asc', size: -1 }))
+        return hits.map(match => ({ part, match }))
+      })
+      // A token is new in one block of the store.
+      const stored = new Set(found.map(({ part, match }) => `${part.step} ${match._id}`))
+      const isStored = ({ step, id }: StepMatch) => stored.has(`${step} ${id}`)
+      const expected = inOrder(live.find(({ rule }) => rule.id === id)?.matches.filter(isStored))
+      const lacking = transactionsLacking(found)
+      const transactions = lacking.length > 0 ? hitsOf(searchOfTransactions(lacking, number)) : []
+      const places = transactionPlaces(transactions)
+      assert.deepEqual(inOrder(stepsInBlock(number, found, places).matches), expected)
+      const given = found.map(({ part, match: { sort: _, ...match } }) => ({ part, match }))
+      if (id < 2) assert.deepEqual(inOrder(stepsInBlock(number, given, places).matches), expected)
+      seen[id]! += expected.length
+    }
+  }
+  assert.ok(Math.min(...seen) > 100, `${seen}`)
 })
 
 test('entities of a block are in one order: by transaction, itself, its calls, traces, contracts and logs', () => {

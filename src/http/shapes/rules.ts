@@ -182,12 +182,19 @@ export const simulationRange = strict(blockRange)
 /** Start of each, and its number of matches. */
 const buckets = arrayOf(strict({ from: timestamp, count: int }))
 const atBlock = strict({ block: int, time: timestamp })
+const stepsOfAlert = may(
+  described(
+    'Of a rule with steps: where each came, and which did not.',
+    arrayOf(unionOf([strict({ network: may(str), block: int, _id: str }), strict({ missing: flag })])),
+  ),
+)
 const episode = strict({
   network: may(described('Only for several networks.', str)),
   key: mapOf(orNull(str)),
   opened: atBlock,
-  ended: may(described('Null while it is open; absent with `First`.', orNull(atBlock))),
+  ended: may(described('Null while it is open; absent with `First` and with steps.', orNull(atBlock))),
   matches: int,
+  steps: stepsOfAlert,
   peak: described(
     'Of each condition, the value that was furthest beyond its bound.',
     arrayOf(strict({ aggregate: choiceOf(AGGREGATES), name: may(str), value: orNull(str) })),
@@ -277,12 +284,7 @@ const alertWindow = extensible({
   conditions: described('What they computed when the alert opened.', arrayOf(windowValue)),
   matches: int,
   entities: described('Ids of the first matches.', arrayOf(str)),
-  steps: may(
-    described(
-      'Of a rule with steps: where each came, and which did not.',
-      arrayOf(unionOf([strict({ network: may(str), block: int, _id: str }), strict({ missing: flag })])),
-    ),
-  ),
+  steps: stepsOfAlert,
   ended: may(
     described(
       'Where they held no longer.',

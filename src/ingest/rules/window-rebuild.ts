@@ -1,6 +1,5 @@
 import type { AlertUpdate } from '../../alerts/alert-store.ts'
 import type { createUnseenBlocks, EarlierRows, UnseenBlocks } from '../../alerts/rebuild.ts'
-import { asBigint, readDocument } from '../../documents/show.ts'
 import type { DocumentReader } from '../../engine/port.ts'
 import type { Hit } from '../../engine/query/hits.ts'
 import type { Log } from '../../lib/log.ts'
@@ -9,7 +8,7 @@ import type { StoredRule } from '../../rules/rule.ts'
 import { searchOf } from '../../rules/search.ts'
 import { isAcross } from '../../rules/windows/across.ts'
 import { isSequence, windowSpecOf } from '../../rules/windows/steps.ts'
-import { createStoredGathering, hiddenFields } from '../../rules/windows/stored.ts'
+import { createStoredGathering, hiddenFields, storedMatchOf } from '../../rules/windows/stored.ts'
 
 export interface WindowRebuildOptions {
   rules: {
@@ -135,13 +134,7 @@ const hitsIn = async (
 
 const earlierRowsOf = ({ input: { config } }: StoredRule, hits: readonly Hit[]): EarlierRows['rows'] => {
   const gathering = createStoredGathering(config)
-  const done = hits.map(({ document: { _id, _source, decoding } }) =>
-    gathering.add({
-      _id,
-      _source: readDocument(JSON.stringify(_source), asBigint) as Record<string, unknown>,
-      ...(decoding && { decoding }),
-    }),
-  )
+  const done = hits.map(hit => gathering.add(storedMatchOf(hit)))
   return [...done, gathering.finish()]
     .filter(block => block !== undefined)
     .map(({ number, entries }) => ({ number, entries }))

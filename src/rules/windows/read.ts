@@ -6,8 +6,7 @@ import { canonicalKey, keptText } from '../../windows/window.ts'
 import { attributeSteps } from '../attributes.ts'
 import { type Entity, type EntityValues, entityDocument, entityValues } from '../entities.ts'
 import { lacksDecimals } from '../match-group.ts'
-import { kindOfTarget, type RuleConfig, type TargetType } from '../rule.ts'
-import { windowSpecOf } from './steps.ts'
+import { kindOfTarget, type TargetType } from '../rule.ts'
 
 /** Reads of a match what its windows take. */
 export interface MatchReader {
@@ -93,15 +92,15 @@ const stepsOfName = (kind: Entity['kind'], name: string) => {
 
 /** The same of stored documents, with their decoding where they have one. */
 export const createDocumentReader = <D extends ComparedDocument & { _id: string }>(
-  config: RuleConfig,
+  targetType: TargetType,
+  when: Pick<WindowSpec, 'by'> & Partial<WindowSpec>,
 ): Pick<MatchReader, 'measures'> & { key(document: D): string; of: MatchValues<D> } => {
-  const kind = kindOfTarget(config.targetType)
-  const when = windowSpecOf(config)
+  const kind = kindOfTarget(targetType)
   const fieldOf = (name: string) => {
     const { steps, isScaled, argument } = stepsOfName(kind, name)
     return { faces: facesAt(steps, isScaled, kind), argument }
   }
-  const measures = measuresOf(when)
+  const measures = measuresOf({ conditions: [], ...when })
   const by = (when.by ?? []).map(fieldOf)
   const of = measures.map(({ name }) => fieldOf(name))
   return {

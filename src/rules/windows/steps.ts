@@ -31,6 +31,8 @@ export interface SequencePart {
   by: readonly string[]
   network?: string | undefined
   config: RuleConfig
+  /** Of the conditions in the rule. */
+  path: string
 }
 
 export const isSequence = (when: RuleConfig['when']): when is SequenceSpec => when !== undefined && 'steps' in when
@@ -49,6 +51,7 @@ export const sequenceParts = (config: RuleConfig): SequencePart[] => {
   if (!isSequence(when)) return []
   const partOf = ({ targetType, targetMap, by = [], network }: SequenceStep, step: number): SequencePart => ({
     ...{ step, by, network },
+    path: `config.${targetMap ? `when.${step === UNTIL ? 'until' : `steps[${step}]`}.` : ''}targetMap`,
     config: {
       ...config,
       targetType: targetType ?? config.targetType,

@@ -1,19 +1,35 @@
-import { asJson } from '../../documents/show.ts'
+import type { Document } from '../../documents/document.ts'
+import { asBigint, asJson, readDocument } from '../../documents/show.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { ComparedDocument } from '../../query/compare.ts'
 import { type ArgumentOfDocument, commonDecimals } from '../../query/shown-decimals.ts'
 import { createEntries, type WindowEntries, type WindowEntry } from '../../windows/entries.ts'
-import { measuresOf } from '../../windows/spec.ts'
+import { measuresOf, type WindowSpec } from '../../windows/spec.ts'
 import { attributeSteps } from '../attributes.ts'
 import { kindOfTarget, type RuleConfig } from '../rule.ts'
 import { documentBlock } from '../search.ts'
 import { createDocumentReader } from './read.ts'
-import { windowSpecOf } from './steps.ts'
+import { isSequence, sequenceParts, windowSpecOf } from './steps.ts'
 
 /** A stored document that a rule matches; integers beyond a double are bigints. */
 export interface StoredMatch extends ComparedDocument {
   _id: string
+  /** Its place among all of its kind, where it comes from a store. */
+  sort?: readonly [number]
 }
+
+/** A hit of a search in the order of the chain. */
+export const storedMatchOf = ({
+  document: { _id, _source, decoding },
+  sort,
+}: {
+  document: Document
+  sort: unknown[] | undefined
+}): StoredMatch => ({
+  ...{ _id, sort: [Number(sort![0])] as const },
+  _source: readDocument(JSON.stringify(_source), asBigint) as Record<string, unknown>,
+  ...(decoding && { decoding }),
+})
 
 /** What a rule with `when` finds in one block. */
 export interface MatchedBlock {
@@ -29,7 +45,7 @@ export interface MatchedBlock {
  */
 export const createStoredGathering = (config: RuleConfig) => {
   const kind = kindOfTarget(config.targetType)
-  const reader = createDocumentReader<StoredMatch>(config)
+  const reader = createDocumentReader<StoredMatch>(config.targetType, windowSpecOf(config))
   let block: { number: number; entries: WindowEntries<StoredMatch> } | undefined
   const finish = (): MatchedBlock | undefined => {
     const done = block
@@ -58,14 +74,18 @@ export const withDecoding = <D extends ComparedDocument>(kind: Kind, document: D
         decoding: { inputs: [], decimals: commonDecimals((document._source.args ?? []) as ArgumentOfDocument[]) },
       }
 
-/** Fields of windows that lie within an argument, which a document does not show. */
+/** Fields of windows or steps that lie within an argument, which a document does not show. */
 export const hiddenFields = (config: RuleConfig): string[] => {
-  const { targetType } = config
-  const when = windowSpecOf(config)
-  const kind = kindOfTarget(targetType)
-  const names = [...(when.by ?? []), ...measuresOf(when).map(({ name }) => name)]
-  return [...new Set(names)].filter(name => isWithinArgument(kind, [name]))
+  const parts = isSequence(config.when)
+    ? sequenceParts(config).map(({ by, config: { targetType } }) => ({ targetType, names: by }))
+    : [{ targetType: config.targetType, names: fieldsOf(windowSpecOf(config)) }]
+  const hidden = parts.flatMap(({ targetType, names }) =>
+    names.filter(name => isWithinArgument(kindOfTarget(targetType), [name])),
+  )
+  return [...new Set(hidden)]
 }
+
+const fieldsOf = (when: WindowSpec): string[] => [...(when.by ?? []), ...measuresOf(when).map(({ name }) => name)]
 
 export const isWithinArgument = (kind: Kind, names: readonly string[]): boolean => {
   const [list, , ...inner] = attributeSteps(kind, names)
