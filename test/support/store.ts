@@ -442,4 +442,4 @@ export const VERSION_WITHOUT_SHELF = 12
 /** Takes back what versions from 13 on brought. */
 export const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied; ALTER TABLE alert DROP COLUMN windows;
   DROP INDEX outbox_repeat; ALTER TABLE outbox DROP COLUMN repeat;
-  ${['shelf', 'batch', 'hidden', 'quiet', 'rule_window', 'rule_rows', 'row_list', 'episode', 'held', 'repeat'].map(table => `DROP TABLE ${table}`).join(';')};`
+  ${['shelf', 'batch', 'hidden', 'quiet', 'rule_window', 'rule_rows', 'row_list', 'episode', 'held', 'repeat', 'across', 'across_alert'].map(table => `DROP TABLE ${table}`).join(';')};`
