@@ -90,7 +90,8 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
       return record?.revision === revision ? record : undefined
     })
     const kept = Math.max(...records.map(record => record?.kept ?? 0))
-    if (running && !isSame(running, all, since)) running = undefined
+    const stored = Math.max(...all.map(storedSince))
+    if (running && (running.from < stored || !isSame(running, all, since))) running = undefined
     const note = noteOfDecision({ of, since, until, reach }, all)
     const record = records[networks.indexOf(own)]
     const heads = acrossHeads(all)
@@ -100,7 +101,7 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
       running = undefined
       return { ...note, change: { ...saved, ...NO_CHANGES, settled: 0, kept: keptNow } }
     }
-    const start = Math.max(kept === 0 ? 0 : kept + reach, since)
+    const start = Math.max(kept === 0 ? 0 : kept + reach, since, stored)
     if (running === undefined && start <= until) running = beginDecision(rule, all, { since, start, until })
     if (running === undefined) return { ...note }
     const { from, merged, cursors, open } = running
@@ -115,10 +116,11 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
     const holds = (record: AcrossRecord | undefined): record is AcrossRecord =>
       record !== undefined && areHeadsStored(all, record)
     const told = records.map(record => (holds(record) ? record.decided : 0))
-    const deep = all.map(({ reader }) => reader.timeOf(reader.newest() - keptBelow))
+    const deep = all.map(({ reader }) => reader.firstAt(reader.newest() - keptBelow, 0)?.time ?? 0)
     const { state } = all[networks.indexOf(own)]!
-    // A block of that time is what it may begin with.
-    const needed = timeBefore(reader, state, Math.min(...told, ...deep) - holdOf(rule) + 1) - reach
+    const begin = Math.min(...told, ...deep) - holdOf(rule)
+    // A block of that time is what it may begin with, unless that is pruned: then it begins later.
+    const needed = (timeBefore(reader, state, begin + 1) ?? begin) - reach
     const isSaved =
       holds(record) &&
       until - record.decided < NOTED_SECONDS &&
@@ -152,8 +154,16 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
   }
 }
 
-const timeBefore = (reader: AcrossReader, state: WindowState, time: number): number =>
-  reader.timeOf(firstFrom(reader, state, time) - 1)
+const timeBefore = (reader: AcrossReader, state: WindowState, time: number): number | undefined => {
+  const found = reader.timeOf(firstFrom(reader, state, time) - 1)
+  return found < 0 ? undefined : found
+}
+
+/** The first moment since which no block is pruned: what lies before stays as it is told. */
+const storedSince = ({ reader, state: { since, upto } }: SeenNetwork): number => {
+  const first = reader.storedFrom(upto, since)
+  return first === since ? 0 : reader.timeOf(first) + 1
+}
 
 const NO_CHANGES = { opened: [], ended: [], reopened: [], withdrawn: [] }
 

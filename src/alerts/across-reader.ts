@@ -1,4 +1,5 @@
 import { createBlocks, newestBlock, timeOfBlock } from '../engine/blocks.ts'
+import type { Range } from '../lib/ranges.ts'
 import type { Confirmations } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import { NOT_DUE, STATES } from './alert.ts'
@@ -43,6 +44,9 @@ export const createAcrossReader = (db: Db) => {
   const firstAt = db.prepare<[number, number], { number: number; time: number }>(
     'SELECT number, time FROM block WHERE number >= ? AND time >= ? ORDER BY number LIMIT 1',
   )
+  const segmentsDown = db.prepare<[number], Range>(
+    'SELECT first AS "from", last AS "to" FROM segment WHERE scoped = 0 AND first <= ? ORDER BY first DESC',
+  )
   const open = db.prepare<[number, number, number, number], { id: string; key: string }>(
     `SELECT a.id, x.key FROM across_alert x JOIN alert a ON a.n = x.alert
      WHERE x.rule = ? AND a.revision = ? AND x.key IS NOT NULL AND x.opened < ? AND (x.ended IS NULL OR x.ended >= ?)`,
@@ -72,6 +76,15 @@ export const createAcrossReader = (db: Db) => {
       const found = record.get(rule)
       return found && { ...found, heads: JSON.parse(found.heads) as NetworkHeads }
     },
+    /** The first block from which all up to one are stored; not looked for below `down`. */
+    storedFrom(upto: number, down: number): number {
+      let first = upto + 1
+      for (const { from, to } of segmentsDown.iterate(upto)) {
+        if (to < first - 1 || first <= down) break
+        first = from
+      }
+      return Math.max(first, down)
+    },
     timeOf: (number: number): number => timeOfBlock(db, number) ?? -1,
     /** The first block above or at `from` whose time is `time` or later. */
     firstAt: (from: number, time: number) => firstAt.get(from, time),
@@ -91,7 +104,8 @@ export const createAcrossReader = (db: Db) => {
       if (confirmations === 0) return Number.POSITIVE_INFINITY
       const top = newest()
       const height = typeof confirmations === 'number' ? top - confirmations : finalHeight(db, confirmations)
-      return this.timeOf(Math.min(top, height + 1))
+      // What is pruned is not reorganised any more.
+      return height < 0 ? -1 : firstAt.get(Math.min(top, height + 1), 0)!.time
     },
   }
 }

@@ -11,6 +11,7 @@ import { openOutbox } from '../../src/alerts/outbox.ts'
 import type { WindowRows } from '../../src/alerts/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { openForReading } from '../../src/engine/open.ts'
+import { createPruning } from '../../src/engine/prune.ts'
 import { salvageStore } from '../../src/engine/salvage.ts'
 import type { WindowEntry } from '../../src/windows/entries.ts'
 import { createRuleSequence, type SequenceShape, type StepMatch, UNTIL } from '../../src/windows/sequence.ts'
@@ -177,6 +178,14 @@ const setUp = ({ of, networks: count, confirmations = 0, keptBelow }: Options) =
         }
         if (how !== 'written') decision = createAcrossDecision(decided, keptBelow)
         return note
+      },
+      /** Prunes blocks with so many above them, by whole segments. */
+      prune(keepBlocks: number) {
+        const pruning = createPruning(store.db)
+        store.writer.also(() => {
+          while (pruning.hide({ keepBlocks }));
+          while (pruning.sweep());
+        })
       },
       alerts: () => outbox.alerts(1, { size: 10_000 }).map(({ alert }) => alert),
       told: () => outbox.after(0, 10_000).map(({ type, alert }) => ({ type, alert })),
@@ -436,6 +445,37 @@ test('rows and alerts that no network needs any more are forgotten, and a salvag
   for (const table of ['rule_rows', 'across', 'across_alert'])
     assert.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), networks[1]!.count(table))
   db.close()
+})
+
+test('what opened in pruned blocks stays as it is told, also where it is decided again', () => {
+  const { mine, look, told, networks } = setUp({ of: MANY, networks: 2 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  mine(0, '1a 1a', 1_010)
+  mine(1, '1a', 1_020)
+  for (let i = 0; i < 200; i++) for (const n of [0, 1]) mine(n, '', 1_100 + i * 10)
+  for (let i = 0; i < 2; i++) look()
+  const before = told()
+  assert.deepEqual(before[1], ['confirmed 11 a', 'resolved 11 a'])
+  for (const one of networks) {
+    one.prune(64)
+    one.restart()
+  }
+  for (const i of [0, 1]) mine(i, '', 5_000)
+  look()
+  assert.deepEqual(told(), before)
+})
+
+test('rows are forgotten also where fewer blocks are kept than may be reorganised', () => {
+  const { mine, look, networks } = setUp({ of: HELD, networks: 2, keptBelow: 100 })
+  for (let i = 0; i < 300; i++) {
+    mine(0, '1a', 1_100 + i * 10)
+    mine(1, '', 1_100 + i * 10)
+    if (i % 10 > 0) continue
+    look()
+    for (const one of networks) one.prune(64)
+  }
+  const rows = networks[0]!.count('rule_rows') as number
+  assert.ok(rows < 200, `${rows} rows`)
 })
 
 const CASES = Number(process.env.CASES ?? 12)
