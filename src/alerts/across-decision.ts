@@ -60,17 +60,22 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
   /** The alerts of this network that open, and the ends of its episodes. */
   const ownOf = (
     events: readonly MergedEvent[],
-    open: RunningDecision['open'],
+    state: Pick<RunningDecision, 'open' | 'untold'>,
     reader: AcrossReader,
     receivedAt: number,
   ) => {
+    const { open } = state
+    const counts = new Map<number, number>()
     const found = new Map<string, FoundAlert>()
     const ends = new Map<string, AcrossChange['ended'][number]>()
     for (const event of events)
       if ('opened' in event) {
         const { opened } = event
         const alert = opened.at.network === own ? foundAlert(rule, opened, reader, receivedAt) : undefined
-        if (alert) found.set(alert.id, alert)
+        const count = counts.get(opened.at.number) ?? 0
+        if (alert) counts.set(opened.at.number, count + 1)
+        if (alert && 'steps' in of && count >= rule.most) state.untold++
+        else if (alert) found.set(alert.id, alert)
         if (opened.episode !== undefined) open.set(opened.episode, alert?.id)
       } else {
         const id = open.get(event.ended.key)
@@ -104,13 +109,13 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
     const start = Math.max(kept === 0 ? 0 : kept + reach, since, stored)
     if (running === undefined && start <= until) running = beginDecision(rule, all, { since, start, until })
     if (running === undefined) return { ...note }
-    const { from, merged, cursors, open } = running
+    const { from, merged, cursors } = running
     const rows = nextRows(rule, running, all, [from, until])
     const events = until > from ? merged.advance(rows, until) : []
     for (const { network, reader, state } of all)
       Object.assign(cursors.get(network)!, { upto: state.upto, hash: reader.hash(state.upto) })
     running.from = Math.max(from, until)
-    const { found, ends } = ownOf(events, open, reader, receivedAt)
+    const { found, ends } = ownOf(events, running, reader, receivedAt)
     const changes = alertChanges(found, ends, reader.stored(rule.rule, revision, from), [from, until])
     const settled = Math.min(...all.map(it => it.reader.settled(rule.confirmations)))
     const holds = (record: AcrossRecord | undefined): record is AcrossRecord =>
@@ -127,7 +132,10 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
       Object.values(changes).every(({ length }) => length === 0) &&
       !reader.owes(rule.rule, Math.min(settled, until))
     const keptThen = needed > keptNow + Math.min(reach, PRUNED_SECONDS) ? needed : keptNow
-    return { ...note, ...(!isSaved && { change: { ...saved, ...changes, settled, kept: keptThen } }) }
+    return {
+      ...(untoldNote(rule, running) ?? note),
+      ...(!isSaved && { change: { ...saved, ...changes, settled, kept: keptThen } }),
+    }
   }
 
   return {
@@ -257,5 +265,10 @@ const noteOfDecision = (
         : `Its sequences begin at ${inUtc(since)}: steps before that are not known.`,
   }
 }
+
+const untoldNote = ({ most }: DecidedRule, { untold }: RunningDecision): { note: string } | undefined =>
+  untold === 0
+    ? undefined
+    : { note: `Its sequences make at most ${most} alerts in one block: ${untold} of this network made none.` }
 
 const inUtc = (seconds: number): string => new Date(seconds * 1_000).toISOString()

@@ -31,6 +31,8 @@ export interface DecidedRule {
   kind: Kind
   confirmations: Confirmations
   notifyPending: boolean
+  /** Alerts that its sequences may make in one block. */
+  most: number
 }
 
 export interface SeenNetwork {
@@ -59,6 +61,8 @@ export interface RunningDecision {
   cursors: Map<string, NetworkCursor>
   /** Open episodes by their keys: own alerts, and undefined for those of other networks. */
   open: Map<string, string | undefined>
+  /** Sequences of this network that made no alerts, since their blocks had too many. */
+  untold: number
 }
 
 /**
@@ -93,7 +97,7 @@ export const beginDecision = (
       ? createMergedWindow(of, { ...options, open: open.keys(), isShown: network => network === own })
       : createMergedSequence(of, options)
   ) as MergedReplay<unknown>
-  const started: RunningDecision = { since, from: start, merged, cursors, open }
+  const started: RunningDecision = { since, from: start, merged, cursors, open, untold: 0 }
   const first = 'steps' in of && isUndone(of) ? since : start - secondsBack(of) + 1
   merged.load(nextRows(rule, started, all, [first, start]), Math.max(0, ...before))
   const hold = holdOf(rule)

@@ -84,10 +84,11 @@ interface Options {
   networks: number
   confirmations?: DecidedRule['confirmations']
   keptBelow?: number
+  most?: number
 }
 
 /** Networks `a`, `b`… with a store each, which decide one rule over all of them. */
-const setUp = ({ of, networks: count, confirmations = 0, keptBelow }: Options) => {
+const setUp = ({ of, networks: count, confirmations = 0, keptBelow, most = 1_000 }: Options) => {
   const names = Array.from({ length: count }, (_, i) => `ethereum/test/${'abc'[i]}`)
   const rule: AcrossRule = { rule: 1, revision: 1, start: 10, notifyResolved: true, limits: LIMITS }
   let at = 1_000
@@ -97,7 +98,7 @@ const setUp = ({ of, networks: count, confirmations = 0, keptBelow }: Options) =
     const reader = createAcrossReader(openForReading(store.path))
     let decided: DecidedRule = {
       ...{ rule: 1, revision: 1, own: name, networks: names, of, by: isWindow(of) ? (of.by ?? []) : ['from'] },
-      ...{ targetType: 'Event', kind: 'event', confirmations, notifyPending: false },
+      ...{ targetType: 'Event', kind: 'event', confirmations, notifyPending: false, most },
     }
     let revision = 1
     let alertStore = createAlertStore(store.db, () => at++)
@@ -328,6 +329,17 @@ test('what a rule waits for is said, and how far back it knows', () => {
   assert.deepEqual(networks[0]!.notes(), [
     'It keeps 1 rows of this network, of at most 1: 1 times, matches in a block were left out.',
   ])
+})
+
+test('sequences make so many alerts in a block as matches may, and the rule says so', () => {
+  const { mine, look, alive } = setUp({ of: PAIR, networks: 2, most: 2 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  mine(0, '0a 0b 0c', 1_010)
+  mine(1, '1a 1b 1c', 1_020)
+  for (const i of [0, 1]) mine(i, '', 1_080)
+  const note = 'Its sequences make at most 2 alerts in one block: 1 of this network made none.'
+  assert.deepEqual(look(), [undefined, note])
+  assert.deepEqual(alive(), ['confirmed b 11 b', 'confirmed b 11 a'])
 })
 
 test('a changed rule begins anew, and what is told of it before waits for no other network', () => {

@@ -100,9 +100,9 @@ export const watchWindows = async (work: Work) => {
 
 /** Decides rules over several networks whenever one of their stores has changed. */
 export const watchAcross = async (work: Work) => {
-  const { network, data, pipeline, ruleWatcher, state, log, signal } = work
+  const { network, data, limits, pipeline, ruleWatcher, state, log, signal } = work
   const across = createAcrossRules({
-    ...{ network, rules: ruleWatcher.ofWindows, tell: pipeline.tell, log, signal },
+    ...{ network, rules: ruleWatcher.ofWindows, tell: pipeline.tell, limits, log, signal },
     stores: () => new Map(storedNetworks(data).map(one => [one, storeFile(data, one)])),
     open: () => work.remote?.openReader() ?? openSearcher(work.store, nativeBinding()),
     now: systemClock.now,

@@ -8,6 +8,7 @@ import type { DocumentReader } from '../../engine/port.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
+import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { kindOfTarget, notifiesPending, type StoredRule } from '../../rules/rule.ts'
@@ -25,6 +26,7 @@ export interface AcrossRulesOptions {
   tell(update: AlertUpdate): Promise<void>
   /** Epoch milliseconds. */
   now(): number
+  limits: Limits
   log: Log
   signal: AbortSignal
 }
@@ -73,7 +75,7 @@ export const createAcrossRules = (options: AcrossRulesOptions) => {
       const files = stores()
       const all = rules()
         .filter(({ input }) => isAcross(input.config))
-        .map(rule => decidedRule(rule, network, [...files.keys()]))
+        .map(rule => ({ ...decidedRule(rule, network, [...files.keys()]), most: options.limits.ruleMatches }))
         .filter(({ networks }) => networks.includes(network))
       const known = new Set(all.map(({ rule }) => rule))
       for (const kept of [decisions, notes]) for (const id of kept.keys()) if (!known.has(id)) kept.delete(id)
@@ -89,7 +91,7 @@ export const createAcrossRules = (options: AcrossRulesOptions) => {
   }
 }
 
-const decidedRule = (rule: StoredRule, own: string, known: readonly string[]): DecidedRule => {
+const decidedRule = (rule: StoredRule, own: string, known: readonly string[]): Omit<DecidedRule, 'most'> => {
   const { id, matching, input } = rule
   const { when } = input.config
   const targetType = targetOfAlerts(input)
