@@ -19,7 +19,6 @@ import {
 import { type AcrossChange, networksOfHeads } from './across-store.ts'
 import type { AlertWindow, RuleMatch } from './alert.ts'
 import { KEPT_BELOW } from './running-window.ts'
-import type { WindowState } from './window-tables.ts'
 import { windowAlertId } from './windows.ts'
 
 /** An alert without its document, which is to be read. */
@@ -37,6 +36,8 @@ export interface AcrossDecision {
 /** Chain time between two notes of how far a rule is decided, and the longest one between two prunings. */
 const NOTED_SECONDS = 60
 const PRUNED_SECONDS = 3_600
+/** Blocks below the newest one: a reorganisation that is less deep leaves what was decided before them. */
+const BELOW_REORGANISATIONS = 256
 /** A network that is so far behind the others is named to the owner of the rule. */
 const BEHIND_SECONDS = 300
 
@@ -45,7 +46,10 @@ const BEHIND_SECONDS = 300
  * have passed. Each network does so for the alerts of its own blocks. The same rows give the same alerts:
  * after a restart or a reorganisation, all that is kept is decided again and compared with what is stored.
  */
-export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) => {
+export const createAcrossDecision = (
+  rule: DecidedRule,
+  { keptBelow = KEPT_BELOW, deep = BELOW_REORGANISATIONS } = {},
+) => {
   const { of, own, networks, revision } = rule
   const reach = secondsBack(of)
   let running: RunningDecision | undefined
@@ -86,7 +90,8 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
   }
 
   const decide = (all: readonly SeenNetwork[], receivedAt: number): AcrossDecision => {
-    const reader = all.find(({ network }) => network === own)!.reader
+    const mine = all[networks.indexOf(own)]!
+    const { reader } = mine
     const clocks = all.map(({ state }) => state.clock)
     const until = Math.min(...clocks)
     const since = Math.max(...all.map(({ state }) => (state.since === 0 ? 0 : state.sinceTime)))
@@ -99,14 +104,18 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
     if (running && (running.from < stored || !isSame(running, all, since))) running = undefined
     const note = noteOfDecision({ of, since, until, reach }, all)
     const record = records[networks.indexOf(own)]
-    const heads = acrossHeads(all)
+    const heads = acrossHeads(all, deep)
     const saved = { rule: rule.rule, revision, decided: until, heads }
     const keptNow = record?.kept ?? 0
     if (record && networksOfHeads(record.heads) !== networksOfHeads(heads)) {
       running = undefined
       return { ...note, change: { ...saved, ...NO_CHANGES, settled: 0, kept: keptNow } }
     }
-    const start = Math.max(kept === 0 ? 0 : kept + reach, since, stored)
+    const valid = records.map(record => validUntil(all, record))
+    const start = Math.max(
+      ...[kept === 0 ? 0 : kept + reach, since, stored],
+      beginBefore(Math.min(...valid) - holdOf(rule), mine),
+    )
     if (running === undefined && start <= until) running = beginDecision(rule, all, { since, start, until })
     if (running === undefined) return { ...note }
     const { from, merged, cursors } = running
@@ -118,16 +127,11 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
     const { found, ends } = ownOf(events, running, reader, receivedAt)
     const changes = alertChanges(found, ends, reader.stored(rule.rule, revision, from), [from, until])
     const settled = Math.min(...all.map(it => it.reader.settled(rule.confirmations)))
-    const holds = (record: AcrossRecord | undefined): record is AcrossRecord =>
-      record !== undefined && areHeadsStored(all, record)
-    const told = records.map(record => (holds(record) ? record.decided : 0))
-    const deep = all.map(({ reader }) => reader.firstAt(reader.newest() - keptBelow, 0)?.time ?? 0)
-    const { state } = all[networks.indexOf(own)]!
-    const begin = Math.min(...told, ...deep) - holdOf(rule)
-    // A block of that time is what it may begin with, unless that is pruned: then it begins later.
-    const needed = (timeBefore(reader, state, begin + 1) ?? begin) - reach
+    const kepts = all.map(({ reader }) => reader.firstAt(reader.newest() - keptBelow, 0)?.time ?? 0)
+    const needed = beginBefore(Math.min(...valid, ...kepts) - holdOf(rule), mine) - reach
     const isSaved =
-      holds(record) &&
+      record !== undefined &&
+      valid[networks.indexOf(own)] === record.decided &&
       until - record.decided < NOTED_SECONDS &&
       Object.values(changes).every(({ length }) => length === 0) &&
       !reader.owes(rule.rule, Math.min(settled, until))
@@ -162,9 +166,10 @@ export const createAcrossDecision = (rule: DecidedRule, keptBelow = KEPT_BELOW) 
   }
 }
 
-const timeBefore = (reader: AcrossReader, state: WindowState, time: number): number | undefined => {
-  const found = reader.timeOf(firstFrom(reader, state, time) - 1)
-  return found < 0 ? undefined : found
+/** A moment up to one with which it may begin: that of a block, unless that is pruned. Then it begins later. */
+const beginBefore = (time: number, { reader, state }: SeenNetwork): number => {
+  const found = reader.timeOf(firstFrom(reader, state, time + 1) - 1)
+  return found < 0 ? time : found
 }
 
 /** The first moment since which no block is pruned: what lies before stays as it is told. */
@@ -175,13 +180,27 @@ const storedSince = ({ reader, state: { since, upto } }: SeenNetwork): number =>
 
 const NO_CHANGES = { opened: [], ended: [], reopened: [], withdrawn: [] }
 
-/** What was decided before a reorganisation is to be decided again. */
-const areHeadsStored = (all: readonly SeenNetwork[], { heads }: AcrossRecord): boolean =>
-  all.every(({ network, reader }) => heads[network] && reader.hash(heads[network].number) === heads[network].hash)
+/** What is told before this moment holds: after a reorganisation, what is of before the block deep below. */
+const validUntil = (all: readonly SeenNetwork[], record: AcrossRecord | undefined): number =>
+  Math.min(
+    ...all.map(({ network, reader }) => {
+      const head = record?.heads[network]
+      const isStored = ({ number, hash }: { number: number; hash: string }) => reader.hash(number) === hash
+      if (record === undefined || head === undefined) return 0
+      if (isStored(head)) return record.decided
+      return isStored(head.deep) ? Math.min(record.decided, reader.timeOf(head.deep.number)) : 0
+    }),
+  )
 
-const acrossHeads = (all: readonly SeenNetwork[]): NetworkHeads =>
+const acrossHeads = (all: readonly SeenNetwork[], depth: number): NetworkHeads =>
   Object.fromEntries(
-    all.map(({ network, state, reader }) => [network, { number: state.upto, hash: reader.hash(state.upto)! }]),
+    all.map(({ network, state: { upto }, reader }) => {
+      const [head, deep] = [upto, Math.max(0, upto - depth)].map(number => ({
+        number,
+        hash: reader.hash(number) ?? '',
+      }))
+      return [network, { ...head!, deep: deep! }]
+    }),
   )
 
 const alertChanges = (

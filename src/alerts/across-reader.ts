@@ -6,8 +6,13 @@ import { NOT_DUE, STATES } from './alert.ts'
 import { type FinalHeights, readFinalHeights } from './marks.ts'
 import { prepareWindowState } from './window-tables.ts'
 
-/** The last blocks that a rule has seen, by the paths of their networks. */
-export type NetworkHeads = Readonly<Record<string, { number: number; hash: string }>>
+interface SeenBlock {
+  number: number
+  hash: string
+}
+
+/** The last block that a rule has seen of each network, by their paths, and one that lies deep below it. */
+export type NetworkHeads = Readonly<Record<string, SeenBlock & { deep: SeenBlock }>>
 
 export interface AcrossRecord {
   revision: number

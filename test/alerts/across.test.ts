@@ -85,10 +85,11 @@ interface Options {
   confirmations?: DecidedRule['confirmations']
   keptBelow?: number
   most?: number
+  deep?: number
 }
 
 /** Networks `a`, `b`… with a store each, which decide one rule over all of them. */
-const setUp = ({ of, networks: count, confirmations = 0, keptBelow, most = 1_000 }: Options) => {
+const setUp = ({ of, networks: count, confirmations = 0, most = 1_000, ...depths }: Options) => {
   const names = Array.from({ length: count }, (_, i) => `ethereum/test/${'abc'[i]}`)
   const rule: AcrossRule = { rule: 1, revision: 1, start: 10, notifyResolved: true, limits: LIMITS }
   let at = 1_000
@@ -102,7 +103,7 @@ const setUp = ({ of, networks: count, confirmations = 0, keptBelow, most = 1_000
     }
     let revision = 1
     let alertStore = createAlertStore(store.db, () => at++)
-    let decision = createAcrossDecision(decided, keptBelow)
+    let decision = createAcrossDecision(decided, depths)
     const tell = (across: readonly AcrossRule[] = [rule]) =>
       store.writer.also(() => alertStore.stored({ hits: [], windows: [], sequences: [], across }))
     tell()
@@ -115,7 +116,7 @@ const setUp = ({ of, networks: count, confirmations = 0, keptBelow, most = 1_000
       }: Partial<Pick<DecidedRule, 'revision' | 'networks'> & Pick<AcrossRule, 'limits'>>) {
         decided = { ...decided, ...changes }
         revision = decided.revision
-        decision = createAcrossDecision(decided, keptBelow)
+        decision = createAcrossDecision(decided, depths)
         tell([{ ...rule, revision, limits }])
       },
       remove: () => store.writer.also(() => alertStore.stored({ hits: [], gone: [1], across: [] })),
@@ -160,7 +161,7 @@ const setUp = ({ of, networks: count, confirmations = 0, keptBelow, most = 1_000
       },
       restart() {
         alertStore = createAlertStore(store.db, () => at++)
-        decision = createAcrossDecision(decided, keptBelow)
+        decision = createAcrossDecision(decided, depths)
         tell()
       },
       /** `lost`: killed before anything is written; `fails`: it cannot be written. */
@@ -177,7 +178,7 @@ const setUp = ({ of, networks: count, confirmations = 0, keptBelow, most = 1_000
           if (how === 'fails') assert.throws(write, /full/)
           else write()
         }
-        if (how !== 'written') decision = createAcrossDecision(decided, keptBelow)
+        if (how !== 'written') decision = createAcrossDecision(decided, depths)
         return note
       },
       /** Prunes blocks with so many above them, by whole segments. */
@@ -554,7 +555,13 @@ test(`alerts of several networks are those of the chains in the end: ${CASES} hi
     const { int, pick } = createRandom(seed)
     const of = pick([MANY, SUM, NONE, HELD, QUIET, NEW, TWICE, PAIR, THREE, LEFT])
     const confirmations = int(0, 2)
-    const { networks, mine } = setUp({ of, networks: int(2, 3), confirmations, keptBelow: pick([8, 8, 2_048]) })
+    const { networks, mine } = setUp({
+      of,
+      networks: int(2, 3),
+      confirmations,
+      keptBelow: pick([8, 8, 2_048]),
+      deep: int(1, 5),
+    })
     const steps = isWindow(of) ? 0 : of.steps
     const oneMatch = () => {
       if (isWindow(of)) return `${int(1, 6)}${pick(['a', 'b'])}`
