@@ -9,6 +9,7 @@ import { createMarks, type FinalityMarks } from './marks.ts'
 import { createQuietTimes } from './quiet.ts'
 import type { ReadingRows } from './reading-blocks.ts'
 import type { EarlierRows } from './rebuild.ts'
+import { createRepeatTable } from './repeat-table.ts'
 import { createSequenceStore, type SequenceRule } from './sequences.ts'
 import { createWindowStore, type WindowRows, type WindowRule } from './windows.ts'
 
@@ -61,7 +62,8 @@ export type AlertStore = ReturnType<typeof createAlertStore>
 /** `now` in epoch milliseconds. */
 export const createAlertStore = (db: Db, now: () => number = Date.now) => {
   const alerts = createAlertTable(db)
-  const tell = db.prepare('INSERT INTO outbox (alert, type) VALUES (?, ?)')
+  const repeats = createRepeatTable(db)
+  const put = prepareOutbox(db)
   const saveScan = db.prepare('INSERT OR REPLACE INTO rule (id, start, next, last) VALUES (?, ?, ?, ?)')
   const forgetScan = db.prepare('DELETE FROM rule WHERE id = ?')
   const readAgain = db.prepare<[number, number, number]>('UPDATE rule SET next = ? WHERE last = ? AND next > ?')
@@ -71,17 +73,11 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
   const marks = createMarks({ blocks: { hash: knownHash(db, blocks), floor: blocks.floor }, newest })
   let paused: ReadonlySet<number> = new Set()
 
-  const counts: AlertCounts = {}
-  const count = (target: TargetType, state: AlertState) => {
-    counts[target] ??= { pending: 0, confirmed: 0, withdrawn: 0, retracted: 0, resolved: 0 }
-    counts[target][state]++
-  }
+  const { counts, count } = createAlertCounts()
   const become = ({ n, target }: Pick<AlertToChange, 'n' | 'target'>, state: AlertState, at: number) => {
     alerts.setState(n, state, at)
     count(target, state)
   }
-
-  const put = (alert: number | bigint, type: OutboxEntry['type']) => tell.run(alert, TYPES.indexOf(type))
 
   const add = (hit: RuleMatch, chain: unknown, at: number) => {
     // A match in history may have been reorganised away since.
@@ -117,6 +113,11 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       if (paused.has(alert.rule)) continue
       become(alert, 'confirmed', at)
       put(alert.n, 'confirmed')
+    }
+    for (const { n, alert, rule } of repeats.due(from, to)) {
+      if (paused.has(rule)) continue
+      repeats.setTold(n, at)
+      put(alert, 'repeated', n)
     }
     for (const alert of alerts.over(from, to)) {
       if (resolve(alert, at)) alerts.settle(alert.n)
@@ -208,6 +209,22 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
     /** What the owners of rules with windows should know, by rule. */
     notes: (): ReadonlyMap<number, string> => new Map([...windows.notes(), ...sequences.notes(), ...across.notes()]),
   }
+}
+
+/** `repeat`: number of the repeat that is told. */
+const prepareOutbox = (db: Db) => {
+  const add = db.prepare('INSERT INTO outbox (alert, type, repeat) VALUES (?, ?, ?)')
+  return (alert: number, type: OutboxEntry['type'], repeat: number | null = null) =>
+    void add.run(alert, TYPES.indexOf(type), repeat)
+}
+
+const createAlertCounts = () => {
+  const counts: AlertCounts = {}
+  const count = (target: TargetType, state: AlertState) => {
+    counts[target] ??= { pending: 0, confirmed: 0, withdrawn: 0, retracted: 0, resolved: 0 }
+    counts[target][state]++
+  }
+  return { counts, count }
 }
 
 export const readScans = (db: Db): Map<number, Scan> => {

@@ -71,13 +71,18 @@ export interface StoredAlert extends Omit<RuleMatch, 'notifyPending' | 'network'
 export interface OutboxEntry {
   n: number
   /** `reopened`: a reorg undid what had resolved it. */
-  type: 'pending' | 'confirmed' | 'retracted' | 'resolved' | 'reopened'
+  type: 'pending' | 'confirmed' | 'retracted' | 'resolved' | 'reopened' | 'repeated'
+  /** Of `repeated` with what it had in that block. */
   alert: StoredAlert
+  /** Of `repeated`: the block. */
+  repeat?: number
 }
 
 /** The index of a state or type is its number in the store. */
 export const STATES: readonly AlertState[] = ['pending', 'confirmed', 'withdrawn', 'retracted', 'resolved']
-export const TYPES: readonly OutboxEntry['type'][] = ['pending', 'confirmed', 'retracted', 'resolved', 'reopened']
+export const TYPES: readonly OutboxEntry['type'][] = [
+  ...(['pending', 'confirmed', 'retracted', 'resolved', 'reopened', 'repeated'] as const),
+]
 
 /** Finality tags as numbers in the column of confirmations. */
 const TAGS: Readonly<Record<FinalityTag, number>> = { safe: -1, finalized: -2 }

@@ -99,6 +99,7 @@ export const createAlertPruning = (db: Db) => {
   const forget = db.prepare(
     'DELETE FROM alert WHERE n = ? AND NOT EXISTS (SELECT 1 FROM episode WHERE alert = alert.n) AND NOT EXISTS (SELECT 1 FROM across_alert WHERE alert = alert.n)',
   )
+  const forgetRepeats = db.prepare('DELETE FROM repeat WHERE alert = ?')
   const entries = db.prepare<[number, number], { n: number; kept: number }>(
     `SELECT n, EXISTS (SELECT 1 FROM alert WHERE alert.n = outbox.alert) AS kept FROM outbox WHERE n > ? AND n <= ? ORDER BY n LIMIT ${PAGE}`,
   )
@@ -121,7 +122,10 @@ export const createAlertPruning = (db: Db) => {
           const page = alerts.all(alert)
           for (const { n, state, changed, block } of page)
             if (STATES[state] !== 'pending' && changed < before && block <= top && !still.has(n))
-              removed += forget.run(n).changes
+              if (forget.run(n).changes > 0) {
+                forgetRepeats.run(n)
+                removed++
+              }
           alert = page.at(-1)?.n ?? alert
           looking = page.length === PAGE
           return true

@@ -18,12 +18,18 @@ export interface AlertsPage {
   state?: AlertState | undefined
 }
 
+type EntryRow = AlertRow & { entry: number; type: number; repeat: number | null }
+
 export type Outbox = ReturnType<typeof openOutbox>
 
 export const openOutbox = (store: string, native?: string) => {
   const db = openForReading(store, native)
-  const after = db.prepare<[number, number], AlertRow & { entry: number; type: number }>(
-    'SELECT o.n AS entry, o.type, a.* FROM outbox o JOIN alert a ON a.n = o.alert WHERE o.n > ? ORDER BY o.n LIMIT ?',
+  // Of a repeat that was undone, nothing is told.
+  const after = db.prepare<[number, number], EntryRow>(
+    `SELECT o.n AS entry, o.type, r.block AS repeat, a.*, ifnull(r.windows, a.windows) AS windows, ifnull(r.document, a.document) AS document,
+       ifnull(r.source, a.source) AS source, ifnull(r.told, a.changed_at) AS changed_at
+     FROM outbox o JOIN alert a ON a.n = o.alert LEFT JOIN repeat r ON r.n = o.repeat
+     WHERE o.n > ? AND (o.repeat IS NULL OR r.n IS NOT NULL) ORDER BY o.n LIMIT ?`,
   )
   const alerts = db.prepare<[number, number, number], AlertRow>(
     'SELECT * FROM alert WHERE rule = ? AND n < ? ORDER BY n DESC LIMIT ?',
@@ -41,7 +47,10 @@ export const openOutbox = (store: string, native?: string) => {
     /** Identifies this file: a new file under the same name counts from the beginning. */
     identity: hashKeys(db).join('-'),
     after: (n: number, limit: number): OutboxEntry[] =>
-      after.all(n, limit).map(row => ({ n: row.entry, type: TYPES[row.type]!, alert: toAlert(row) })),
+      after.all(n, limit).map(({ entry, type, repeat, ...row }) => ({
+        ...{ n: entry, type: TYPES[type]!, alert: toAlert(row) },
+        ...(repeat !== null && { repeat }),
+      })),
     last: (): number => (last.get() as number | undefined) ?? 0,
     /** Changes with each commit to the store. */
     version: (): number => version.get() as number,

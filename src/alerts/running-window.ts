@@ -1,7 +1,9 @@
 import { isSeen } from '../windows/compared.ts'
 import { createNewestWindow } from '../windows/newest.ts'
+import { createRepeats, type Repeats } from '../windows/repeats.ts'
 import { isOfWindows, reachOf, type WindowSpan } from '../windows/spec.ts'
 import { createRuleWindow, type RuleWindow, type WindowBlock } from '../windows/window.ts'
+import type { RepeatTable } from './repeat-table.ts'
 import { newWindowState, type WindowState, type WindowTables } from './window-tables.ts'
 import type { WindowRule } from './windows.ts'
 
@@ -10,6 +12,8 @@ export interface RunningWindow extends WindowState {
   window: RuleWindow
   /** Alerts by the keys of open episodes. */
   open: Map<string, number>
+  /** Of a rule whose alerts are repeated: as long as it says the same of that. */
+  repeats?: { again: string; due: Repeats } | undefined
   /** What the store has of earlier blocks, and memory has not. */
   filled?: { rows: number; keys: Set<string> }
 }
@@ -52,6 +56,17 @@ export const lastOut = ({ blocks, seconds }: WindowSpan, { upto, clock }: Window
   number: blocks === undefined ? -1 : upto - blocks,
   time: seconds === undefined ? -1 : clock - seconds,
 })
+
+/** What is to be repeated of the open episodes; made anew where the rule says otherwise than before. */
+export const repeatsOf = (table: RepeatTable, { rule, again }: WindowRule, state: RunningWindow) => {
+  const said = JSON.stringify(again)
+  if (again && state.repeats?.again !== said) {
+    state.repeats = { again: said, due: createRepeats(again) }
+    state.repeats.due.set(table.lastTold(rule))
+  }
+  if (!again) state.repeats = undefined
+  return state.repeats?.due
+}
 
 /** Whether the store has all that the windows need, which memory is to take over. */
 export const isFilled = ({ filled, since, sinceTime, upto, clock }: RunningWindow, spec: WindowRule['spec']): boolean =>

@@ -71,7 +71,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
   const openOf = db.prepare<[number], { key: string; alert: number }>(
     'SELECT key, alert FROM episode WHERE rule = ? AND ended IS NULL',
   )
-  const begin = db.prepare('INSERT OR REPLACE INTO episode (alert, rule, key, opened) VALUES (?, ?, ?, ?)')
+  const begin = db.prepare('INSERT OR REPLACE INTO episode (alert, rule, key, opened, time) VALUES (?, ?, ?, ?, ?)')
   const end = db.prepare('UPDATE episode SET ended = ?, due = ? WHERE alert = ?')
   const forgetEnded = db.prepare('DELETE FROM episode WHERE rule = ? AND ended < ? AND due IS NULL')
   const holdingOf = db.prepare<[number], { key: string } & WindowBlock>(
@@ -81,6 +81,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
   const endHold = db.prepare('UPDATE held SET ended = ? WHERE rule = ? AND key = ? AND ended IS NULL')
   const breakHolds = db.prepare('UPDATE held SET ended = ? WHERE rule = ? AND ended IS NULL')
   const forgetHeld = db.prepare('DELETE FROM held WHERE rule = ? AND ended < ?')
+  const dropRepeats = db.prepare('DELETE FROM repeat WHERE block > ?')
   const dropBegun = db.prepare('DELETE FROM held WHERE began > ?')
   const holdAgain = db.prepare('UPDATE held SET ended = NULL WHERE ended > ?')
   const revisionOf = db.prepare<[number], number>('SELECT revision FROM rule_window WHERE rule = ?').pluck()
@@ -93,6 +94,8 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
   const forget = ['rule_window', 'rule_rows', 'episode', 'held', 'across', 'across_alert'].map(table =>
     db.prepare(`DELETE FROM ${table} WHERE rule = ?`),
   )
+  // What the outbox has is still told.
+  forget.push(db.prepare('DELETE FROM repeat WHERE rule = ? AND told IS NULL'))
   const readWhen = db.prepare<[number], string | null>('SELECT windows FROM alert WHERE n = ?').pluck()
   const saveWhen = db.prepare('UPDATE alert SET windows = ? WHERE n = ?')
   const dropRowsAbove = db.prepare('DELETE FROM rule_rows WHERE block > ?')
@@ -158,7 +161,8 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
 
     /** Alerts by the keys of open episodes. */
     open: (rule: number): Map<string, number> => new Map(openOf.all(rule).map(({ key, alert }) => [key, alert])),
-    begin: (rule: number, key: string, alert: number, block: number) => begin.run(alert, rule, key, block),
+    begin: (rule: number, key: string, alert: number, { number, time }: WindowBlock) =>
+      begin.run(alert, rule, key, number, time),
     /** Keys that hold but have not opened, in the order of the blocks where they began. */
     holding: (rule: number): [string, WindowBlock][] => holdingOf.all(rule).map(({ key, ...began }) => [key, began]),
     beginHold: (rule: number, key: string, { number, time }: WindowBlock) => beginHold.run(rule, key, number, time),
@@ -174,6 +178,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
     back(to: number): number[] {
       dropRowsAbove.run(to)
       dropOpened.run(to)
+      dropRepeats.run(to)
       dropBegun.run(to)
       holdAgain.run(to)
       lower.run(to, timeOfBlock(db, to) ?? 0, to)

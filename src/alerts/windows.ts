@@ -4,14 +4,24 @@ import type { Kind } from '../mapping/index.ts'
 import type { Confirmations, TargetType } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { WindowEntry } from '../windows/entries.ts'
+import type { RepeatSpec } from '../windows/repeats.ts'
 import { namedKey } from '../windows/shown-key.ts'
 import { isOfWindows, type NewestSpec, type WindowSpec } from '../windows/spec.ts'
 import type { RuleWindow, WindowBlock, WindowLimits } from '../windows/window.ts'
 import { type AlertWindow, dueOf, type RuleMatch } from './alert.ts'
 import { createReadingBlocks, type ReadingRows } from './reading-blocks.ts'
 import { type EarlierRows, takeEarlier } from './rebuild.ts'
+import { createRepeatTable } from './repeat-table.ts'
 import { createRuleMemory } from './rule-memory.ts'
-import { isFilled, isPrunedAt, loadWindow, pruneWindow, type RunningWindow } from './running-window.ts'
+import {
+  isFilled,
+  isPrunedAt,
+  KEPT_BELOW,
+  loadWindow,
+  pruneWindow,
+  type RunningWindow,
+  repeatsOf,
+} from './running-window.ts'
 import type { StepRows } from './sequences.ts'
 import { createWindowTables } from './window-tables.ts'
 
@@ -28,6 +38,7 @@ export interface WindowRule {
   confirmations: Confirmations
   notifyPending: boolean
   notifyResolved: boolean
+  again?: RepeatSpec | undefined
   network?: string | undefined
   limits: WindowLimits
 }
@@ -79,6 +90,7 @@ interface OpenedKey {
  */
 export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
   const tables = createWindowTables(db)
+  const repeatTable = createRepeatTable(db)
   const blocks = createBlocks(db)
   const decided = createReadingBlocks(db)
   const memory = createRuleMemory<WindowRule, RunningWindow>(tables)
@@ -111,7 +123,10 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     }
     const entries = found?.entries ?? []
     const { window } = state
-    const { opened, ended, began, broke, first, refused, taken, since } = window.step(now, entries)
+    const repeats = repeatsOf(repeatTable, of, state)
+    const step = window.step(now, entries)
+    const { opened, ended, began, broke, first, refused, taken, since } = step
+    const repeated = repeats?.step(now, step, window) ?? []
     if (taken.length > 0) tables.addRows(rule, now, taken)
     for (const key of began) tables.beginHold(rule, key, now)
     for (const key of of.spec.hold ? [...broke, ...opened] : broke) tables.endHold(rule, key, now.number)
@@ -122,7 +137,7 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
       const place = places?.get(key)
       return place === undefined ? block.own! : block.sources![found!.lasts![place]!]!
     }
-    const named = window.named([...opened, ...first.map(({ key }) => key)])
+    const named = window.named([...opened, ...repeated, ...first.map(({ key }) => key)])
     const openOne = (key: string, first?: OpenedKey['first']) => {
       const when = shownWindow(of, window, now, { key, ...named.get(key)!, first })
       const match = { ...matchInBlock(of, block, lastOf(key)), when }
@@ -130,8 +145,15 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     }
     for (const key of opened) {
       const alert = openOne(key)
-      tables.begin(rule, key, alert, now.number)
+      tables.begin(rule, key, alert, now)
       state.open.set(key, alert)
+    }
+    for (const key of repeated) {
+      const { ids: [id] = [], reading } = window.latest(key) ?? {}
+      const latest = id !== undefined && reading?.source !== undefined ? { id, source: reading.source } : undefined
+      const when = shownWindow(of, window, now, { key, ...named.get(key)! })
+      const due = dueOf(now.number, of.confirmations)
+      repeatTable.add({ alert: state.open.get(key)!, rule, block: now, due, when, latest })
     }
     for (const { key, value } of first) openOne(key, { name: nameOfFirst(of.spec), value })
     for (const key of ended) {
@@ -143,7 +165,10 @@ export const createWindowStore = (db: Db, { open: openAlert }: Episodes) => {
     if (since) Object.assign(state, { since: since.number, sinceTime: since.time })
     state.refused += refused
     Object.assign(state, { upto: now.number, clock: now.time })
-    if (isPrunedAt(rule, now.number)) pruneWindow(tables, of, state, now)
+    if (isPrunedAt(rule, now.number)) {
+      pruneWindow(tables, of, state, now)
+      repeatTable.forget(rule, now.number - KEPT_BELOW)
+    }
     tables.saveState(rule, state)
     memory.note(rule, noteOn(of, state, now))
   }

@@ -153,8 +153,8 @@ const windowsOf = async (
   let open = 0
   const opens = ({ opened: { number: block, time } }: Episode, alert: number, last: StoredMatch | undefined) =>
     messages.add({ type: 'opened', alert, block, time, network, source: wholeSourceText(last ?? blocks.at(block)!) })
-  const ends = ({ number: block, time }: WindowBlock, alert: number) =>
-    messages.add({ type: 'ended', alert, block, time })
+  const tell = (type: 'ended' | 'repeated', alert: number, { number: block, time }: WindowBlock) =>
+    messages.add({ type, alert, block, time })
   const { ruleKeys: keys, ruleRows: rows } = limits
   const { refused, undecided } = await runWindows(
     { ...{ config, lists, from, to, ranges, blocks, check }, limits: { keys, rows } },
@@ -170,9 +170,10 @@ const windowsOf = async (
       },
       ended(episode) {
         open--
-        ends(episode.ended!, places.get(episode)!)
+        tell('ended', places.get(episode)!, episode.ended!)
         places.delete(episode)
       },
+      repeated: (episode, block) => tell('repeated', places.get(episode)!, block),
     },
   )
   return {

@@ -1,12 +1,15 @@
+import { repeatsOfRule } from '../rules/notify/again.ts'
 import { windowSpecOf } from '../rules/windows/steps.ts'
 import { createStoredGathering, type MatchedBlock, type StoredMatch } from '../rules/windows/stored.ts'
 import { createWindowReplay, type Episode, spansBefore } from '../windows/replay.ts'
+import type { WindowBlock } from '../windows/window.ts'
 import { blockBefore, followBlocks, type HistoryRun } from './follow-blocks.ts'
 
 export interface WindowEvents {
   /** `last`: the last match of the key, if it is in the block that opens or ends the episode. */
   opened(episode: Episode, last: StoredMatch | undefined): void
   ended(episode: Episode, last: StoredMatch | undefined): void
+  repeated(episode: Episode, block: WindowBlock): void
 }
 
 /** Runs the windows of a rule over stored blocks, from one window before the range. */
@@ -22,10 +25,12 @@ export const runWindows = async (run: HistoryRun, events: WindowEvents) => {
     const place = places.get(key)
     return place === undefined ? undefined : here.lasts[place]
   }
+  const again = repeatsOfRule(config)
   const replay = createWindowReplay({
     ...{ spec, limits, start: from },
     opened: episode => events.opened(episode, lastOf(episode.key)),
     ended: episode => events.ended(episode, lastOf(episode.key)),
+    again: again && { spec: again, repeated: events.repeated },
   })
   await followBlocks(run, {
     begin: await blockBefore(from, spansBefore(spec), run),

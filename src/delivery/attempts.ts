@@ -240,7 +240,7 @@ const groupedWith = (
 
 const countSettled = ({ channel, type, to, first, receivedAt }: Settled, counted: Counters, now: number) => {
   if (to !== 'queued') counted[to].add({ channel })
-  if (to === 'delivered' && first && type !== 'alert.retracted' && type !== 'alert.resolved')
+  if (to === 'delivered' && first && (type === 'alert.pending' || type === 'alert.confirmed'))
     counted.lag.observe({ channel }, Math.max(0, now - receivedAt) / 1_000)
 }
 

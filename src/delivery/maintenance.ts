@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { DAY_MS } from '../lib/time.ts'
-import { isPaused, PAUSED } from './ledger/alert-deliveries.ts'
+import { isPaused, PAUSED } from './ledger/new-deliveries.ts'
 import type { WorkerOptions } from './worker.ts'
 
 type MaintenanceOptions = Pick<WorkerOptions, 'store' | 'rules' | 'ageClock'> & {

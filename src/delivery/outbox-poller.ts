@@ -3,8 +3,8 @@ import { messageOf } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Limits } from '../limits/index.ts'
 import { fileIdentity } from '../sqlite/verify-pages.ts'
-import type { Expansion } from './ledger/alert-deliveries.ts'
 import type { OutboxOrigin } from './ledger/fan-out.ts'
+import type { Expansion } from './ledger/new-deliveries.ts'
 import type { WorkerOptions } from './worker.ts'
 
 export type OutboxSource = Pick<Outbox, 'identity' | 'after' | 'last' | 'version'>

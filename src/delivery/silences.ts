@@ -18,7 +18,7 @@ export type FindSilence = (sending: Sending, now: number) => StoredSilence | und
  * Only news is silenced. What corrects a message that was sent, such as a retraction, is sent, since
  * its receiver would otherwise believe it for ever.
  */
-const SILENCED_TYPES: readonly AlertMessage['type'][] = ['alert.pending', 'alert.confirmed']
+const SILENCED_TYPES: readonly AlertMessage['type'][] = ['alert.pending', 'alert.confirmed', 'alert.repeated']
 
 interface SilenceFinderOptions {
   silences: Pick<Silences, 'unfinished'>

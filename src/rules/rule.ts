@@ -1,6 +1,6 @@
 import { isRecord } from '../lib/arrays.ts'
 import type { Kind } from '../mapping/index.ts'
-import type { NewestSpec, WindowSpec } from '../windows/spec.ts'
+import type { NewestSpec, WindowSpan, WindowSpec } from '../windows/spec.ts'
 import { type AlertReceiver, type CHANNEL_ALIASES, type ChannelAlias, channelNamed } from './channels.ts'
 import type { ReadConfig } from './state/call.ts'
 import { lookedFor, type SequenceSpec } from './windows/steps.ts'
@@ -134,6 +134,8 @@ export interface NotifyConfig {
   group?: { by?: string[]; wait: { seconds: number }; size?: number }
   /** Tells when the conditions of `when` hold no longer. */
   resolved?: boolean
+  /** Tells an alert of windows or readings again, so long after it opened or was last repeated. */
+  again?: { after: WindowSpan; if?: 'Worse' }
 }
 
 /** One part of the names of networks: a name, `*` for any, or several names. */

@@ -232,6 +232,7 @@ const checkConfig = (
   checkOptional(place.member('notify'), it =>
     checkNotify(it, {
       target: alerted,
+      ...{ when, conditions },
       hasWindows: when.value !== undefined,
       hasSteps: hasSteps && target !== 'State',
     }),

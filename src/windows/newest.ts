@@ -50,6 +50,7 @@ export const createNewestWindow = ({ hold }: Pick<NewestSpec, 'hold'>): RuleWind
       return { keys: newest.size, rows: newest.size }
     },
     isComplete: () => true,
+    isDecided: key => newest.has(key),
     oldest: () => undefined,
     named: wanted =>
       new Map(

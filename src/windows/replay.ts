@@ -1,5 +1,5 @@
-import { compareExact, parseExact } from '../query/exact.ts'
 import type { WindowEntry } from './entries.ts'
+import { createRepeats, isFurther, type RepeatSpec } from './repeats.ts'
 import type { FirstValue } from './shown-key.ts'
 import { reachOf, type ShownCondition, type WindowSpan, type WindowSpec } from './spec.ts'
 import { createRuleWindow, type WindowBlock, type WindowLimits } from './window.ts'
@@ -25,6 +25,8 @@ export interface WindowReplayOptions {
   start: number
   opened(episode: Episode): void
   ended(episode: Episode): void
+  /** Of a rule that tells open episodes again. */
+  again?: { spec: RepeatSpec; repeated(episode: Episode, block: WindowBlock): void } | undefined
 }
 
 /**
@@ -41,8 +43,9 @@ export const spansBefore = (spec: WindowSpec): WindowSpan[] => [
  * Follows the windows of a rule over stored blocks and tells the episodes. Of those that began before `start`,
  * what is open at the first block from there on opens there.
  */
-export const createWindowReplay = ({ spec, limits, start, ...told }: WindowReplayOptions) => {
+export const createWindowReplay = ({ spec, limits, start, again, ...told }: WindowReplayOptions) => {
   const window = createRuleWindow(spec, limits)
+  const repeats = again && createRepeats(again.spec)
   const nameOfFirst = spec.conditions.find(({ aggregate }) => aggregate === 'First')?.name
   const open = new Map<string, Episode>()
   const holding = new Map<string, WindowBlock>()
@@ -73,7 +76,7 @@ export const createWindowReplay = ({ spec, limits, start, ...told }: WindowRepla
     undecided: undecided.ranges,
     /** Whether blocks without a match change nothing, up to `start`. */
     get isIdle() {
-      if (last === undefined || holding.size > 0) return false
+      if (last === undefined || holding.size > 0 || repeats?.waits) return false
       if (last.number < start && !spec.hold && !spec.resolve) return true
       return window.size.rows === 0 && window.isComplete(last)
     },
@@ -114,6 +117,7 @@ export const createWindowReplay = ({ spec, limits, start, ...told }: WindowRepla
         if (episode) raise(episode)
       }
       for (const key of opened) open.set(key, begin(key, block))
+      for (const key of repeats?.step(block, { ...step, opened }, window) ?? []) again!.repeated(open.get(key)!, block)
       for (const { key, value } of step.first) begin(key, block, { name: nameOfFirst!, value })
       if (!window.isComplete(block)) undecided.add(block.number, previous)
     },
@@ -132,11 +136,4 @@ export const createUndecided = () => {
       else ranges.push({ from: number, to: number })
     },
   }
-}
-
-/** Whether a value is further beyond the bound of its condition; of an equality none is. */
-const isFurther = (now: ShownCondition, before: ShownCondition, operator = ''): boolean => {
-  if (now.value === null) return false
-  const order = before.value === null ? 1 : compareExact(parseExact(now.value)!, parseExact(before.value)!)
-  return operator.startsWith('Greater') ? order > 0 : operator.startsWith('Less') && order < 0
 }

@@ -109,6 +109,9 @@ export const createRuleWindow = (spec: WindowSpec, limits: WindowLimits) => {
     },
     /** Also of the windows that are compared with. */
     isComplete: (now: WindowBlock): boolean => isSeen(since, reach, now),
+    /** Whether nothing that is missing could change the verdict of a key. */
+    isDecided: (key: string, now: WindowBlock): boolean =>
+      isSeen(since, reach, now) || verdictOf(key, isSeen(since, within, now)) === true,
     /** The first block of a window with a row, for which rows are still needed. */
     oldest: (): number | undefined => compared.oldest() ?? keys.oldest(),
     named: keys.named,

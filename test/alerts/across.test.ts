@@ -624,7 +624,7 @@ test(`alerts of several networks are those of the chains in the end: ${CASES} hi
     assert.deepEqual(found.sort(), expected, `seed ${seed}`)
     for (const { told } of networks)
       for (const all of Map.groupBy(told(), ({ alert }) => alert.id).values()) {
-        const short = { pending: 'P', confirmed: 'C', retracted: 'T', resolved: 'R', reopened: 'C' }
+        const short = { pending: 'P', confirmed: 'C', retracted: 'T', resolved: 'R', reopened: 'C', repeated: 'C' }
         const text = all.map(({ type }) => short[type]).join('')
         assert.match(text, MESSAGES, `seed ${seed}: ${text}`)
         const { state } = all[0]!.alert

@@ -203,7 +203,7 @@ test('over blocks that are not stored nothing is decided, and which ones is told
   assert.deepEqual(found.windows!.undecided, [{ from: 100, to: 104 }])
 })
 
-test('messages are those that quiet, group and resolved leave', async t => {
+test('messages are those that quiet, group, resolved and again leave', async t => {
   const { path } = createTestStore(chainOf(4))
   const pool = poolOn(t, path)
   const mail = { type: 'Email', parameters: { recipients: ['a@example.org'] } }
@@ -230,10 +230,19 @@ test('messages are those that quiet, group and resolved leave', async t => {
   const [, byMail] = await sent(undefined, {}, [mail as never])
   assert.ok(Number(byMail) >= 5 && Number(byMail) <= 8, String(byMail))
   const [alerts, opened] = await sent(SPECS.sum, {})
-  const { open } = (await simulateOn(pool, ruleWith(SPECS.sum))).windows!
+  const { open, episodes } = (await simulateOn(pool, ruleWith(SPECS.sum))).windows!
   assert.equal(opened, alerts)
   assert.deepEqual(await sent(SPECS.sum, { resolved: true }), [alerts, 2 * alerts! - open])
   assert.deepEqual(await sent(SPECS.sum, { resolved: true, group: { wait: { seconds: 3_600 } } }), [alerts, 1])
+  // At its end an alert is not repeated.
+  const repeats = episodes.map(({ opened, ended }) => Math.floor(((ended?.block ?? 80) - 1 - opened.block) / 2))
+  const again = { after: { blocks: 2 } }
+  const count = repeats.reduce((sum, one) => sum + one, 0)
+  assert.ok(count > 3)
+  assert.deepEqual(await sent(SPECS.sum, { again }), [alerts, alerts! + count])
+  assert.deepEqual(await sent(SPECS.sum, { again, group: { wait: { seconds: 3_600 } } }), [alerts, 1])
+  const [, worse] = await sent(SPECS.sum, { again: { ...again, if: 'Worse' } })
+  assert.ok(worse! > alerts! && worse! < alerts! + count, String(worse))
 })
 
 test('the end of an alert is in the group of its own document, or of its block if it opened without a match', async t => {
@@ -288,7 +297,10 @@ const episodesIn = async (when: WindowSpec, matches: readonly StoredMatch[], fro
   const ranges = [{ from: 0, to }]
   const told = { opened: (episode: Episode, last?: StoredMatch) => void found.push({ episode, last: last?._id }) }
   const { config } = ruleWith(when)
-  await runWindows({ config, lists: NO_LISTS, limits, from, to, ranges, blocks, check() {} }, { ...told, ended() {} })
+  await runWindows(
+    { config, lists: NO_LISTS, limits, from, to, ranges, blocks, check() {} },
+    { ...told, ended() {}, repeated() {} },
+  )
   return found
 }
 

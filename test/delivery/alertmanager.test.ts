@@ -91,6 +91,12 @@ test('a real Alertmanager has one alert for its messages, notifies of it, and re
   assert.ok(Date.parse(alert!.endsAt) > Date.now() + 23 * 3_600_000)
   assert.deepEqual((await notified('firing')).labels, alert!.labels)
 
+  await send({ type: 'alert.repeated', repeat: 20 })
+  assert.deepEqual(
+    (await listed()).map(({ labels }) => labels),
+    [alert!.labels],
+  )
+
   await send({ type: 'alert.retracted' })
   assert.deepEqual((await notified('resolved')).labels, alert!.labels)
   assert.deepEqual(await listed(), [])

@@ -49,6 +49,7 @@ test('a retraction, a pending alert and a test say so', () => {
   const second = (type: AlertMessage['type']) => bodyOf(chat({}, []), { ...MESSAGE, type }).text.split('\n')[1]
   assert.equal(second('alert.retracted'), '*Note: this alert no longer holds, because its block was reorganised away*')
   assert.equal(second('alert.pending'), '*Note: it does not have 3 confirmations yet*')
+  assert.equal(second('alert.repeated'), '*Note: this alert is still open*')
   assert.equal(second('alert.test'), '*Note: this message tests the rule*')
 })
 

@@ -16,7 +16,7 @@ const LINKS = createLinks({
   explorers: { 'ethereum/ethereum/mainnet': 'https://scan.x.test' },
 })
 const HASH = `0x${'ab'.repeat(32)}`
-const TYPES: MessageType[] = ['alert.confirmed', 'alert.pending', 'alert.retracted', 'alert.test']
+const TYPES: MessageType[] = ['alert.confirmed', 'alert.pending', 'alert.repeated', 'alert.retracted', 'alert.test']
 
 const HOSTILE =
   '@everyone <!channel> <@U1> @[x](tg://user?id=1) [a](https://evil.org) <b>&amp;</b> {{DATE(1)}} `*_~|\u202e\n• fake'
@@ -62,7 +62,7 @@ for (const [type, service] of Object.entries(SERVICES))
           if (!of(action).groups(action)) continue
           const source = { transactionHash: HASH, name: HOSTILE, [HOSTILE]: '"\\<&😀'.repeat(100) }
           const messages = Array.from({ length: size }, (_, i) =>
-            makeMessage({ id: `alert_${i}`, source, rule, type: TYPES[i % 3]! }),
+            makeMessage({ id: `alert_${i}`, source, rule, type: TYPES[i % 4]! }),
           )
           const outcome = await of(action).send(action, messages, makeContext({ group: 'group_1' }))
           assert.equal(outcome.type, 'delivered', `${size} ${JSON.stringify(outcome).slice(0, 300)}`)
@@ -160,6 +160,7 @@ test('an incident is opened, updated and resolved under the id of the alert', ()
     [
       ['alert.confirmed', 'trigger', true],
       ['alert.pending', 'trigger', true],
+      ['alert.repeated', 'trigger', true],
       ['alert.retracted', 'resolve', true],
       ['alert.test', 'trigger', true],
     ],

@@ -236,10 +236,10 @@ describe('the matcher of a silence', () => {
   })
 
   it('is for news alone', () => {
-    const types = ['alert.pending', 'alert.confirmed', 'alert.retracted', 'alert.test'] as const
+    const types = ['alert.pending', 'alert.confirmed', 'alert.repeated', 'alert.retracted', 'alert.test'] as const
     assert.deepEqual(
       types.map(type => covers({ rules: [7] }, { type })),
-      [true, true, false, false],
+      [true, true, true, false, false],
     )
   })
 })

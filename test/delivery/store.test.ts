@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import type { OutboxEntry } from '../../src/alerts/alert.ts'
-import type { SendOutcome } from '../../src/delivery/channels/channel.ts'
+import type { AlertMessage, SendOutcome } from '../../src/delivery/channels/channel.ts'
 import { takenOver, upgradeDeliveries } from '../../src/delivery/ledger/file.ts'
 import { DELIVERY_MIGRATIONS } from '../../src/delivery/ledger/migrations.ts'
 import type { DeliveryInfo } from '../../src/delivery/ledger/records.ts'
@@ -58,8 +58,8 @@ const setUp = async (t: TestContext, rule = makeRule(1, [post(A), post(B)])) => 
         now: state.now,
       },
     )
-  const tell = (type: OutboxEntry['type'], alert = makeAlert('alert-1')) => {
-    outbox.add(type, alert)
+  const tell = (type: OutboxEntry['type'], alert = makeAlert('alert-1'), repeat?: number) => {
+    outbox.add(type, alert, repeat)
     return expand()
   }
   /** One attempt of the delivery that is due first at a destination. */
@@ -111,7 +111,7 @@ describe('opening the deliveries', () => {
     store.close()
     const db = new Database(join(data, 'deliveries.sqlite'))
     db.exec('DROP TABLE failing; DROP INDEX delivery_group')
-    for (const name of ['silence', 'group_key', 'group_size', 'group_id'])
+    for (const name of ['silence', 'group_key', 'group_size', 'group_id', 'repeat'])
       db.exec(`ALTER TABLE delivery DROP COLUMN ${name}`)
     db.pragma(`user_version = ${DELIVERY_MIGRATIONS.findIndex(text => text.includes('CREATE TABLE failing'))}`)
     db.close()
@@ -285,6 +285,133 @@ describe('taking over an outbox', () => {
     assert.equal(confirmed!.sequence, pending!.sequence)
     attempt(A)
     assert.equal(dueIn(store, A, state.now, 1).length, 0)
+  })
+})
+
+describe('the repeats of an open alert', () => {
+  const repeated = makeAlert('alert-1')
+
+  it('are told to all, each once, but not to whom the opening is still to be told', async t => {
+    const { store, tell, attempt, state, brief: list } = await setUp(t)
+    tell('confirmed')
+    attempt(A)
+    tell('repeated', repeated, 20)
+    assert.deepEqual(list(), [
+      'alert-1 alert.confirmed → a.example: delivered',
+      'alert-1 alert.confirmed → b.example: queued',
+      'alert-1 alert.repeated → a.example: queued',
+    ])
+    attempt(B)
+    tell('repeated', repeated, 30)
+    assert.deepEqual(list().slice(2), [
+      'alert-1 alert.repeated → a.example: cancelled (overtaken by alert.repeated)',
+      'alert-1 alert.repeated → a.example: queued',
+      'alert-1 alert.repeated → b.example: queued',
+    ])
+    const [due] = dueIn(store, A, state.now, 1)
+    const [job] = store.claim([[due!]], state.now)
+    const [{ id, type, repeat }] = job!.messages as [AlertMessage]
+    assert.deepEqual([id, type, repeat], ['alert-1', 'alert.repeated', 30])
+    // Only the opening counts as an alert.
+    assert.deepEqual([...store.counts([1])], [[1, 1]])
+  })
+
+  it('end with the alert, are taken back with it, and are sent again alone', async t => {
+    const { store, tell, attempt, brief: list } = await setUp(t, makeRule(1, [post(A)]))
+    tell('confirmed')
+    attempt(A)
+    tell('repeated', repeated, 20)
+    attempt(A)
+    assert.equal(store.redeliver({ alert: 'alert-1' }), 1)
+    assert.equal(list().at(-1), 'alert-1 alert.repeated → a.example: queued')
+    attempt(A)
+    tell('repeated', repeated, 30)
+    tell('resolved')
+    assert.deepEqual(list().slice(2), [
+      'alert-1 alert.repeated → a.example: cancelled (overtaken by alert.resolved)',
+      'alert-1 alert.resolved → a.example: queued',
+    ])
+    attempt(A)
+    tell('reopened')
+    attempt(A)
+    tell('repeated', repeated, 25)
+    attempt(A)
+    tell('retracted')
+    assert.deepEqual(list().slice(4), [
+      'alert-1 alert.confirmed → a.example: delivered',
+      'alert-1 alert.repeated → a.example: delivered',
+      'alert-1 alert.retracted → a.example: queued',
+    ])
+  })
+
+  it('are not told twice after the store was replaced, also where no receiver was there before', async t => {
+    const { tell, attempt, state, expand, brief: list } = await setUp(t, makeRule(1, [post(A)]))
+    tell('confirmed')
+    attempt(A)
+    for (const block of [20, 30]) {
+      tell('repeated', repeated, block)
+      attempt(A)
+    }
+    const before = list()
+    state.identity = 'store-2'
+    expand()
+    assert.deepEqual(list(), before)
+    tell('repeated', repeated, 40)
+    attempt(A)
+    assert.equal(list().length, before.length + 1)
+    // The places of actions change with the rule.
+    const moved = makeAlert('alert-2')
+    state.rule = makeRule(1, [], { revision: 2 })
+    tell('confirmed', moved)
+    for (const [block, url] of [
+      [20, A],
+      [30, B],
+      [40, A],
+    ] as const) {
+      state.rule = makeRule(1, [post(url)], { revision: block })
+      tell('repeated', moved, block)
+      attempt(url)
+    }
+    assert.equal(list().filter(it => it.startsWith('alert-2 alert.repeated') && it.endsWith('delivered')).length, 3)
+  })
+
+  it('are cancelled while their rule is paused, and dead where the queue is full of others', async t => {
+    const { store, tell, attempt, state, brief: list } = await setUp(t, makeRule(1, [post(A)]))
+    tell('confirmed')
+    attempt(A)
+    state.rule = { ...state.rule!, enabled: false }
+    tell('repeated', repeated, 20)
+    assert.equal(list().at(-1), 'alert-1 alert.repeated → a.example: cancelled (its rule was paused)')
+    state.rule = { ...state.rule, enabled: true }
+    tell('repeated', repeated, 30)
+    store.cancelRule(1, state.now, 'its rule was paused', 9)
+    assert.equal(list().at(-1), 'alert-1 alert.repeated → a.example: cancelled (its rule was paused)')
+  })
+
+  it('are one message with others where the rule groups them', async t => {
+    const rule = makeRule(1, [post(A)])
+    const group = { wait: { seconds: 60 } }
+    rule.input.config.notify = { group }
+    const { store, tell, state } = await setUp(t, rule)
+    for (const id of ['alert-1', 'alert-2']) tell('confirmed', makeAlert(id))
+    state.now += 60_000
+    const first = dueIn(store, A, state.now, 9)
+    store.claim([first], state.now)
+    store.settle([{ ids: first.map(({ id }) => id), at: state.now, latencyMs: 1, outcome: DELIVERED }], {
+      ...{ now: state.now, schedule: SCHEDULE_MS },
+    })
+    for (const id of ['alert-1', 'alert-2']) tell('repeated', makeAlert(id), 20)
+    assert.equal(dueIn(store, A, state.now, 9).length, 0)
+    state.now += 60_000
+    const [job] = store.claim([dueIn(store, A, state.now, 9)], state.now)
+    assert.match(job!.group!, /^group_/)
+    assert.deepEqual(
+      job!.messages.map(({ id, type }) => [id, type]),
+      [
+        ['alert-1', 'alert.repeated'],
+        ['alert-2', 'alert.repeated'],
+      ],
+    )
   })
 })
 

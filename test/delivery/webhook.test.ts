@@ -104,6 +104,25 @@ test('a POST carries the alert, signed so that the official library takes it', a
   assert.throws(() => new Webhook(SECRETS[0]!).verify(`${body} `, headersOf(request)), /No matching signature/)
 })
 
+test('repeats of an alert have its id, and are told apart by their webhook-id, which is signed', async t => {
+  const { requests, url } = await receiver(t)
+  const action = post(url)
+  const channel = openChannels(t).of(action)
+  const when = { ...{ key: {}, conditions: [], matches: 0, entities: [], late: false as const } }
+  for (const repeat of [20, 30]) {
+    const window = { fromBlock: 11, toBlock: repeat, blocks: 9 }
+    const message = { ...MESSAGE, type: 'alert.repeated' as const, repeat, when: { ...when, window } }
+    await channel.send(action, [message], makeContext({ secrets: SECRETS.slice(0, 1), now: Date.now() }))
+  }
+  for (const [i, repeat] of [20, 30].entries()) {
+    const { request, body } = requests[i]!
+    assert.equal(headersOf(request)['webhook-id'], `${MESSAGE.id}_${repeat}`)
+    new Webhook(SECRETS[0]!).verify(body, headersOf(request))
+    const { id, type, when } = JSON.parse(body) as typeof MESSAGE
+    assert.deepEqual([id, type, when!.window.toBlock], [MESSAGE.id, 'alert.repeated', repeat])
+  }
+})
+
 test('during a rotation both secrets verify; every attempt has its own time and the same body', async t => {
   const { requests, url } = await receiver(t)
   const action = post(url)

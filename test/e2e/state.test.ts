@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { LOW_HEALTH_FACTOR, RELAYER_WITHOUT_GAS } from '../support/worked-rules.ts'
@@ -21,10 +21,12 @@ interface AlertRow {
   state: string
 }
 interface Body {
+  id: string
   type: string
   rule: { name: string }
   entity: { _id: string }
-  payload: Record<string, unknown> & { blockNumber: { num: number } }
+  when: { window: { toBlock: number }; conditions: { value: string }[] }
+  payload: Record<string, unknown> & { blockNumber: { num: number }; value?: { coin: number } }
 }
 
 test('state that rules read: a balance that falls, a feed that reverts, over a restart and a reorganisation', {
@@ -222,22 +224,15 @@ test('state that rules read: a balance that falls, a feed that reverts, over a r
 const POOL = LOW_HEALTH_FACTOR.read.address
 /** Answers five zeros and its slot 0. */
 const POOL_CODE = '0x60005460a05260c06000f3'
-test('state that must hold for some blocks: a relayer without gas money and a health factor, over a restart and reorganisations', {
-  skip,
-}, async t => {
+/** A server with rules that read an anvil, whose blocks are read one after another. */
+const readingScene = async (t: TestContext) => {
   const data = tempFolder(t)
   const anvil = await startAnvil({ after: fn => after(t, fn) })
   const receiver = await startReceiver(t)
   const args = ['--network', NETWORK, '--rpc', anvil.url, '--poll-interval', '20ms', '--allow-target', '127.0.0.1/32']
   const balance = (of: string, tenths: number) => anvil.call('anvil_setBalance', of, coins(tenths))
-  const health = (hundredths: number) => {
-    const value = BigInt(hundredths) * 10n ** 16n
-    return anvil.call('anvil_setStorageAt', POOL, hex(0n).padEnd(66, '0'), `0x${value.toString(16).padStart(64, '0')}`)
-  }
   await balance(WALLET, 10)
   await balance(FEED, 10)
-  await anvil.call('anvil_setCode', POOL, POOL_CODE)
-  await health(120)
   let server = await serve(t, data, args)
   await anvil.call('evm_mine')
   await untilIs(() => server.total(NETWORK, 'block'), 2, server.err)
@@ -250,8 +245,6 @@ test('state that must hold for some blocks: a relayer without gas money and a he
     assert.deepEqual(body.warnings, [])
     return body
   }
-  const relayer = await create('Relayer', RELAYER_WITHOUT_GAS)
-  const factor = await create('Health factor', LOW_HEALTH_FACTOR)
   const everyBlock = await create('Every block', {
     ...{ targetType: 'State', targetMap: [{ name: 'blockNumber', operator: 'Greater', value: '0' }] },
     read: { balances: [POOL], every: { blocks: 1 } },
@@ -274,12 +267,38 @@ test('state that must hold for some blocks: a relayer without gas money and a he
     )
     await pause(400)
   }
-  const typesOf = (name: string) =>
-    receiver.calls
-      .map(({ body }) => JSON.parse(body) as Body)
-      .filter(it => it.rule.name === name)
-      .map(({ type }) => type)
-  const told = (name: string, ...types: string[]) => untilIs(() => typesOf(name).join(), types.join(), server.err)
+  const bodiesOf = (name: string) =>
+    receiver.calls.map(({ body }) => JSON.parse(body) as Body).filter(it => it.rule.name === name)
+  const told = (name: string, ...types: string[]) =>
+    untilIs(
+      () =>
+        bodiesOf(name)
+          .map(({ type }) => type)
+          .join(),
+      types.join(),
+      server.err,
+    )
+  const restart = async () => {
+    server.signal('SIGTERM')
+    assert.equal((await server.ended).code, 0)
+    server = await serve(t, data, args)
+  }
+  const err = () => server.err()
+  return { anvil, receiver, balance, create, alertsOf, shown, mineTo, bodiesOf, told, restart, err }
+}
+
+test('state that must hold for some blocks: a relayer without gas money and a health factor, over a restart and reorganisations', {
+  skip,
+}, async t => {
+  const { anvil, balance, create, alertsOf, shown, mineTo, told, restart, err } = await readingScene(t)
+  const health = (hundredths: number) => {
+    const value = BigInt(hundredths) * 10n ** 16n
+    return anvil.call('anvil_setStorageAt', POOL, hex(0n).padEnd(66, '0'), `0x${value.toString(16).padStart(64, '0')}`)
+  }
+  await anvil.call('anvil_setCode', POOL, POOL_CODE)
+  await health(120)
+  const relayer = await create('Relayer', RELAYER_WITHOUT_GAS)
+  const factor = await create('Health factor', LOW_HEALTH_FACTOR)
 
   // Nine blocks of it are not enough.
   await mineTo(4)
@@ -294,9 +313,7 @@ test('state that must hold for some blocks: a relayer without gas money and a he
   await health(104)
   await mineTo(29)
   assert.deepEqual(await shown(relayer), [])
-  server.signal('SIGTERM')
-  assert.equal((await server.ended).code, 0)
-  server = await serve(t, data, args)
+  await restart()
   await mineTo(33)
   await told('Relayer', 'alert.confirmed')
   const [low] = await alertsOf(relayer)
@@ -331,6 +348,50 @@ test('state that must hold for some blocks: a relayer without gas money and a he
     await until(
       () => alertsOf(rule),
       ([first]) => first!.state === 'retracted',
-      server.err,
+      err,
     )
+})
+
+test('a relayer without gas money is told again after a day, once it has less, and not where it has as much', {
+  skip,
+}, async t => {
+  const { anvil, receiver, balance, create, mineTo, bodiesOf, told } = await readingScene(t)
+  await create('Relayer', RELAYER_WITHOUT_GAS)
+  const later = (seconds: number) => anvil.call('evm_increaseTime', seconds)
+  await mineTo(4)
+  await balance(WALLET, 4)
+  await mineTo(33)
+  await told('Relayer', 'alert.confirmed')
+  // It has less, but a day has not passed.
+  await balance(WALLET, 3)
+  await later(86_000)
+  await mineTo(52)
+  await told('Relayer', 'alert.confirmed')
+  await later(1_000)
+  await mineTo(73)
+  await told('Relayer', 'alert.confirmed', 'alert.repeated')
+  // A day has passed, but it has as much.
+  await later(90_000)
+  await mineTo(112)
+  await told('Relayer', 'alert.confirmed', 'alert.repeated')
+  await balance(WALLET, 2)
+  await mineTo(126)
+  await told('Relayer', 'alert.confirmed', 'alert.repeated', 'alert.repeated')
+  await balance(WALLET, 12)
+  await mineTo(151)
+  await told('Relayer', 'alert.confirmed', 'alert.repeated', 'alert.repeated', 'alert.resolved')
+  const all = bodiesOf('Relayer')
+  assert.equal(new Set(all.map(({ id }) => id)).size, 1)
+  assert.deepEqual(
+    all.slice(0, 3).map(({ when, payload }) => [when.window.toBlock, when.conditions[0]!.value, payload.value!.coin]),
+    [
+      [30, '0.4', 0.4],
+      [53, '0.3', 0.3],
+      [125, '0.2', 0.2],
+    ],
+  )
+  const ids = receiver.calls
+    .filter(({ body }) => body.includes('"Relayer"'))
+    .map(({ headers }) => headers['webhook-id'])
+  assert.deepEqual(ids, [all[0]!.id, `${all[0]!.id}_53`, `${all[0]!.id}_125`, all[0]!.id])
 })

@@ -73,10 +73,10 @@ test('more than a million minted to one account in ten minutes is an alert, and 
   assert.equal(told().length, 2)
 })
 
-test('a feed that says nothing for a whole window is an alert, and one that says something in its last second is none', {
+test('a feed that says nothing for a whole window is an alert, told again every six hours, and one that says something in its last second is none', {
   timeout,
 }, async t => {
-  const { mine, tells, alerts } = await startRule(t, SILENT_FEED)
+  const { mine, tells, told, alerts, receiver, restart } = await startRule(t, SILENT_FEED)
   const [kept, lost] = SILENT_FEED.when.keys as [string, string]
   const update = (feed: string) =>
     log(feed.toLowerCase(), 'AnswerUpdated(int256,uint256,uint256)', [word('64'), word('1')], word('1'))
@@ -90,9 +90,25 @@ test('a feed that says nothing for a whole window is an alert, and one that says
   const [first] = await tells(1)
   assert.equal(first.when.key.address!.toLowerCase(), lost.toLowerCase())
   assert.deepEqual([first.type, first.entity._type], ['alert.confirmed', 'block'])
+  await mine([...times(5, () => ({ after: 3_600, logs: [update(kept)] })), { after: 3_599, logs: [update(kept)] }])
+  await restart()
+  assert.equal(told().length, 1)
+  await mine([{ after: 1 }])
+  await tells(2)
   await mine([{ logs: [update(lost), update(kept)] }])
-  const all = await tells(2)
-  assert.deepEqual([all.length, all[1]!.type, all[1]!.id], [2, 'alert.resolved', first.id])
+  const all = await tells(3)
+  assert.deepEqual(
+    all.map(({ id, type, when }) => [id === first.id, type, when.window.toBlock! - first.when.window.toBlock!]),
+    [
+      [true, 'alert.confirmed', 0],
+      [true, 'alert.repeated', 7],
+      [true, 'alert.resolved', 0],
+    ],
+  )
+  assert.deepEqual(
+    receiver.calls.map(({ headers }) => headers['webhook-id']),
+    [first.id, `${first.id}_${all[1]!.when.window.toBlock}`, first.id],
+  )
 })
 
 test('one sender that pays fifty accounts is an alert; forty-nine, too little or in more blocks is none', {

@@ -104,7 +104,8 @@ test('examples of the design with when are accepted', () => {
   const fine = { name: 'value.coin', operator: 'Greater or Equal', value: '1' }
   const relayer = { targetMap: [low], read: { balances: [ADDRESS, OTHER], every: { blocks: 25 } } }
   const when = { by: ['address'], hold: { blocks: 5 }, resolve: [fine] }
-  assert.deepEqual(faultsIn({ ...relayer, when, notify: { resolved: true } }), [])
+  const again = { after: { seconds: 86_400 }, if: 'Worse' }
+  assert.deepEqual(faultsIn({ ...relayer, when, notify: { resolved: true, again } }), [])
   const health = { name: 'result.healthFactor.scaled', operator: 'Less', value: '1.05' }
   const healthy = { name: 'result.healthFactor.scaled', operator: 'Greater or Equal', value: '1.15' }
   const pool = { targetMap: [health], read: call, when: { hold: { blocks: 10 }, resolve: [healthy] } }
@@ -141,6 +142,14 @@ test('faults of when on readings name the place and the remedy', () => {
     [
       { ...relayer, targetMap: [{ name: 'error', operator: 'Greater', value: '' }], when: { by: ['address'] } },
       'config.targetMap[0].name: With "when", a reading with an error decides nothing: leave when out to be told of errors.',
+    ],
+    [
+      {
+        ...{ ...relayer, when: { by: ['address'] } },
+        targetMap: [{ operator: 'Or', operatorParameters: [low] }],
+        notify: { again: { after: { blocks: 1 }, if: 'Worse' } },
+      },
+      'config.notify.again.if: No value of this rule can get worse: "Worse" needs a condition in targetMap, beside "Or" and "Not", with "Greater" or "Less" that several values meet. Write one, or leave if out.',
     ],
   ]
   for (const [config, fault] of cases) assert.deepEqual(faultsIn(config), [fault])

@@ -56,6 +56,7 @@ test('each fault of steps names its place and the remedy', () => {
     [{ ...WHEN, steps: [first, EVENT] }, /steps\[1\]\.by: by must be a list of as many names as .*, which has 1/],
     [{ ...WHEN, until: EVENT }, /until\.by: by must be a list of as many names/],
     [WHEN, /^config\.notify\.resolved: resolved needs "when" with conditions/, { resolved: true }],
+    [WHEN, /^config\.notify\.again: again needs .* an alert of steps has no end/, { again: { after: { blocks: 1 } } }],
     [{ within: { blocks: 1 }, conditions: [], until: EVENT }, /^config\.when\.until: "until" goes with steps/],
   ]
   for (const [when, fault, notify] of cases) {

@@ -5,6 +5,7 @@ import { canonicalKey, keptText, watchedKeys } from '../../src/windows/window.ts
 
 const SUM = { aggregate: 'Sum', name: 'args.value.scaled', operator: 'Greater', value: '1000000' }
 const COUNT = { aggregate: 'Count', operator: 'Less', value: '1' }
+const AGAIN = { after: { seconds: 3_600 } }
 const WHEN = { by: ['args.to'], within: { seconds: 600 }, conditions: [SUM] }
 
 const faultsOf = (when: unknown, notify?: unknown) =>
@@ -22,6 +23,10 @@ const faultsOf = (when: unknown, notify?: unknown) =>
 test('windows that can be computed are accepted', () => {
   for (const [when, notify] of [
     [WHEN, { resolved: true }],
+    [WHEN, { again: { after: { blocks: 1 } } }],
+    [WHEN, { again: { ...AGAIN, if: 'Worse' } }],
+    [{ within: { blocks: 5 }, conditions: [{ ...COUNT, value: '1.5' }] }, { again: { ...AGAIN, if: 'Worse' } }],
+    [{ within: { blocks: 5 }, conditions: [COUNT] }, { again: AGAIN }],
     [{ ...WHEN, resolve: [{ ...SUM, operator: 'Less', value: '5e5' }] }],
     [{ within: { blocks: 5 }, conditions: [COUNT] }],
     [{ ...WHEN, hold: { seconds: 60 } }],
@@ -73,7 +78,31 @@ test('each fault of windows names its place and the remedy', () => {
       { ...WHEN, conditions: [{ ...SUM, operator: 'Less', relativeTo: { windows: 3 } }] },
       /conditions\[0\] holds where nothing matched/,
     ],
-    [WHEN, /^config\.notify\.again: "again" is not supported: leave it out\.$/, { again: {} }],
+    [undefined, /^config\.notify\.again: again needs "when" .* without "when" .* Leave it out\.$/, { again: AGAIN }],
+    [
+      { within: { blocks: 1 }, conditions: [{ aggregate: 'First', name: 'address' }] },
+      /^config\.notify\.again: again needs .* an alert of "First" has no end/,
+      { again: AGAIN },
+    ],
+    [
+      { ...WHEN, by: undefined, across: true },
+      /^config\.notify\.again: again is not supported beside "across": leave one of them out\.$/,
+      { again: AGAIN },
+    ],
+    [WHEN, /^config\.notify\.again\.after: after must be an object with "blocks" and "seconds"/, { again: {} }],
+    [
+      WHEN,
+      /^config\.notify\.again\.after: after must have either "blocks" or "seconds"\.$/,
+      { again: { after: { blocks: 1, seconds: 1 } } },
+    ],
+    [WHEN, /again\.after\.blocks: blocks must be an integer from 1 to 1000000/, { again: { after: { blocks: 0 } } }],
+    [WHEN, /again\.if: if must be left out or: "Worse"/, { again: { ...AGAIN, if: 'Better' } }],
+    [WHEN, /again\.every: "every" is not a property of again/, { again: { ...AGAIN, every: 1 } }],
+    [
+      { within: { blocks: 5 }, conditions: [COUNT, { ...SUM, operator: 'Equals' }] },
+      /^config\.notify\.again\.if: No value of this rule can get worse: .* in when\.conditions with "Greater" or "Less" that several values meet\. Write one, or leave if out\.$/,
+      { again: { ...AGAIN, if: 'Worse' } },
+    ],
     [undefined, /^config\.notify\.resolved: resolved needs "when"/, { resolved: true }],
     [{ ...WHEN, by: ['args.to', 'args.to'] }, /by\[1\] is the same as by\[0\]/],
     [{ ...WHEN, by: ['nothing'] }, /^config\.when\.by\[0\]: .* has no attribute "nothing"/],

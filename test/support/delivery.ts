@@ -97,7 +97,7 @@ export const openChannels = (
 /** An outbox in memory, to which entries are added while others read. */
 export interface FakeOutbox extends Pick<Outbox, 'identity' | 'after' | 'last' | 'version'> {
   entries: OutboxEntry[]
-  add(type: OutboxEntry['type'], alert: StoredAlert): void
+  add(type: OutboxEntry['type'], alert: StoredAlert, repeat?: number): void
 }
 
 export const makeOutbox = (identity = 'store-1'): FakeOutbox => {
@@ -108,13 +108,17 @@ export const makeOutbox = (identity = 'store-1'): FakeOutbox => {
     retracted: 'retracted',
     resolved: 'resolved',
     reopened: 'confirmed',
+    repeated: 'confirmed',
   }
   return {
     identity,
     entries,
     // Numbers need not be without gaps.
-    add: (type, alert) =>
-      void entries.push({ n: entries.length * 3 + 1, type, alert: { ...alert, state: states[type] } }),
+    add: (type, alert, repeat) =>
+      void entries.push({
+        ...{ n: entries.length * 3 + 1, type, alert: { ...alert, state: states[type] } },
+        ...(repeat !== undefined && { repeat }),
+      }),
     after(n, limit) {
       let [low, high] = [0, entries.length]
       while (low < high) {

@@ -28,7 +28,7 @@ export const SILENT_FEED = {
     within: { seconds: 3900 },
     conditions: [{ aggregate: 'Count', operator: 'Less', value: '1' }],
   },
-  notify: { resolved: true },
+  notify: { resolved: true, again: { after: { seconds: 21600 } } },
 }
 
 /** One sender pays fifty accounts in a hundred blocks. */
@@ -97,7 +97,7 @@ export const RELAYER_WITHOUT_GAS = {
     hold: { blocks: 5 },
     resolve: [{ name: 'value.coin', operator: 'Greater or Equal', value: '1' }],
   },
-  notify: { resolved: true },
+  notify: { resolved: true, again: { after: { seconds: 86400 }, if: 'Worse' } },
 }
 
 /** A health factor is low for ten blocks. */

@@ -17,15 +17,18 @@ export type SendOutcome =
 export type MessageType =
   | 'alert.confirmed'
   | 'alert.pending'
+  | 'alert.repeated'
   | 'alert.resolved'
   | 'alert.retracted'
   | 'alert.test'
   | 'alert.group'
 
 export interface AlertMessage {
-  /** The alert's id, also of its retraction: the `webhook-id`. */
+  /** The alert's id, the same in all its messages. */
   id: string
   type: MessageType
+  /** Of `alert.repeated`: the block that it tells of. */
+  repeat?: number | undefined
   rule: { id: number; name: string; version: number | null }
   /** `technology/blockchain/network`. */
   network: string

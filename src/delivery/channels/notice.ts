@@ -19,6 +19,11 @@ export const MESSAGE_STATES: Record<
         ? `it does not have ${confirmations} confirmations yet`
         : `its block is not ${confirmations} yet`,
   },
+  'alert.repeated': {
+    label: 'Repeated alert',
+    plural: 'repeated',
+    note: () => 'this alert is still open',
+  },
   'alert.resolved': {
     label: 'Resolved alert',
     plural: 'resolved',

@@ -13,7 +13,7 @@ type Webhook = Extract<Action, { type: 'Webhook (GET)' | 'Webhook (POST)' }>
 
 /**
  * Standard Webhooks 1.0: a POST has the alert in its body, a GET in its headers and URL tokens.
- * `webhook-id` is the idempotency key: receivers deduplicate by it.
+ * `webhook-id` is the idempotency key: receivers deduplicate by it, together with `webhook-type`.
  */
 export const webhook = (method: 'GET' | 'POST') =>
   byRequest<Webhook>({
@@ -28,7 +28,8 @@ export const webhook = (method: 'GET' | 'POST') =>
       const body = message.group ? groupBody(action, message, links) : webhookBody(action, message, links)
       return { method, url, body: method === 'POST' ? body : null }
     },
-    headers({ id, type }, body, { secrets, now }) {
+    headers({ id: alert, type, repeat }, body, { secrets, now }) {
+      const id = repeat === undefined ? alert : `${alert}_${repeat}`
       const seconds = Math.floor(now / 1000)
       return {
         'webhook-id': id,

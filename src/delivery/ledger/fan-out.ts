@@ -1,7 +1,8 @@
 import type { OutboxEntry, StoredAlert } from '../../alerts/alert.ts'
 import { actionsOf, type StoredRule } from '../../rules/rule.ts'
-import { createAlertDeliveries, type ExpandOptions, type Expansion, type RuleOf, ruleIds } from './alert-deliveries.ts'
+import { createAlertDeliveries } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
+import { type ExpandOptions, type Expansion, type RuleOf, ruleIds } from './new-deliveries.ts'
 import { createForget, FORGOTTEN, type Forgotten } from './retention.ts'
 
 export interface OutboxOrigin {
@@ -53,9 +54,10 @@ export const createFanOut = (db: Db) => {
     ruleOf(rule)?.account ?? accountOfAlert.get(id, network)
 
   const begin = ({ network }: OutboxOrigin, ruleOf: RuleOf, options: ExpandOptions) => {
-    const { expansion, tell, retract } = start(network, ruleOf, options)
-    const take = ({ type, alert }: OutboxEntry) => {
+    const { expansion, tell, tellAgain, retract } = start(network, ruleOf, options)
+    const take = ({ type, alert, repeat }: OutboxEntry) => {
       if (type === 'retracted') retract(alert)
+      else if (type === 'repeated') tellAgain(alert, repeat!)
       else if (type === 'reopened') tell(alert, 'alert.confirmed', true)
       else tell(alert, `alert.${type}`)
     }
@@ -152,7 +154,7 @@ export const createFanOut = (db: Db) => {
             retracted: 0,
           },
           error: 'the test is running, or was interrupted',
-          ...{ groupKey: null, groupSize: null },
+          ...{ groupKey: null, groupSize: null, repeat: null },
         })
         return Number(added.lastInsertRowid)
       }),

@@ -44,6 +44,7 @@ interface Claimed {
   network: string
   alert: string
   type: MessageType
+  repeat: number | null
   account: number
   destination: string
   changed_at: number
@@ -55,7 +56,7 @@ interface Claimed {
 
 export const createLoad = (db: Db) => {
   const load = db.prepare<[number], Claimed>(
-    `SELECT d.network, d.alert, d.type, d.account, d.destination, d.changed_at, r.action, s.text AS said, m.head, m.source
+    `SELECT d.network, d.alert, d.type, d.repeat, d.account, d.destination, d.changed_at, r.action, s.text AS said, m.head, m.source
      FROM delivery d JOIN receiver r ON r.id = d.receiver JOIN message m ON m.id = d.message
        JOIN said s ON s.rule = d.rule AND s.revision = d.revision
      WHERE d.id = ?`,
@@ -83,6 +84,7 @@ export const messageHead = (alert: StoredAlert): MessageHead => ({
 const parseMessageRow = ({ said, head, source, ...row }: Claimed): AlertMessage => ({
   id: row.alert,
   type: row.type,
+  ...(row.repeat !== null && { repeat: row.repeat }),
   network: row.network,
   timestamp: row.changed_at,
   rule: JSON.parse(said) as AlertMessage['rule'],

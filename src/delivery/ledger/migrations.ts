@@ -179,4 +179,7 @@ export const DELIVERY_MIGRATIONS: readonly string[] = [
    -- The message, by its id: written before it is sent, so that each try has the same deliveries.
    ALTER TABLE delivery ADD COLUMN group_id TEXT;
    CREATE INDEX delivery_group ON delivery (rule, receiver, group_key, group_id, next_at) WHERE state = 'queued' AND group_key IS NOT NULL`,
+
+  `-- Of a repeat: the block that it tells of. Its original is the last delivery of the alert before it.
+   ALTER TABLE delivery ADD COLUMN repeat INTEGER`,
 ]

@@ -2,8 +2,8 @@ import { URL_TOKEN } from '../../rules/check-alerts.ts'
 import type { Action } from '../../rules/rule.ts'
 import type { MessageType, SendOutcome } from '../channels/channel.ts'
 import { nextTry } from '../retry-schedule.ts'
-import { disabledError } from './alert-deliveries.ts'
 import { atomically, type Db } from './file.ts'
+import { disabledError } from './new-deliveries.ts'
 
 export interface DeliveryAttempt {
   ids: readonly number[]

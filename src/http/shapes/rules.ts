@@ -105,6 +105,12 @@ const ruleConfig = strict({
   notify: may(
     strict({
       resolved: may(described('Tells when the conditions of `when` hold no longer.', flag)),
+      again: may(
+        described(
+          'Tells an open alert of `when` again, so long after it was last told; `Worse`: once a value is further beyond its bound.',
+          strict({ after: span, if: may(choiceOf(['Worse'])) }),
+        ),
+      ),
       quiet: may(
         described(
           'After an alert for the values of these fields, none for so many blocks, or seconds of the chain’s time.',

@@ -10,6 +10,7 @@ import { createMetrics, type Metrics } from '../../metrics/index.ts'
 import { createFollowedLists } from '../../rules/followed-lists.ts'
 import type { FindList } from '../../rules/lower.ts'
 import { type BlockMatches, createMatcher, type Matcher } from '../../rules/matcher.ts'
+import { repeatsOfRule } from '../../rules/notify/again.ts'
 import { isWide, notifiesPending, type StoredRule } from '../../rules/rule.ts'
 import type { Rules } from '../../rules/store.ts'
 import { isAcross, networksAcross } from '../../rules/windows/across.ts'
@@ -298,6 +299,7 @@ const toWhenRule = (
   ...{ rule: id, revision: matching, start: startBlock!, every: input.config.read?.every.blocks },
   ...{ targetType: targetOfAlerts(input), confirmations: input.maxConfirmationCount },
   ...{ notifyPending: notifiesPending(input), notifyResolved: input.config.notify?.resolved === true },
+  again: repeatsOfRule(input.config),
   ...(isWide(network) && { network: own }),
   limits: { keys, rows },
 })

@@ -1,4 +1,6 @@
+import { isRecord } from '../../lib/arrays.ts'
 import { MAPPING } from '../../mapping/index.ts'
+import { compareExact, exactOf, parseExact } from '../../query/exact.ts'
 import { shortenText } from '../../query/json.ts'
 import { leadsToAttribute } from '../attributes.ts'
 import {
@@ -8,14 +10,19 @@ import {
   checkInteger,
   checkList,
   checkObject,
+  checkOneOf,
   checkOptional,
   type InputPlace,
 } from '../input.ts'
 import { type NotifyConfig, TARGET_KINDS, type TargetType } from '../rule.ts'
 import { stateAttributeFault } from '../state/fields.ts'
+import { checkSpan } from '../windows/check.ts'
 
 interface NotifyContext {
   target: TargetType | undefined
+  when: InputPlace
+  /** Those of the rule, which the target `State` shows. */
+  conditions: InputPlace
   hasWindows: boolean
   /** Of these the alerts do not end. */
   hasSteps: boolean
@@ -74,16 +81,61 @@ const checkResolved: NotifyCheck = (place, { hasWindows, hasSteps }) => {
     place.fault(`${place.label} needs "when" with conditions: only an alert of windows ends by itself. Leave it out.`)
 }
 
+const checkAgain: NotifyCheck = (place, { target, when, conditions, hasWindows, hasSteps }) => {
+  const shown = listIn(target === 'State' ? conditions : when.member('conditions'))
+  const hasFirst = shown.some(({ aggregate }) => aggregate === 'First')
+  if (!hasWindows || hasSteps || hasFirst) {
+    const why = hasFirst ? 'of "First"' : hasSteps ? 'of steps' : 'without "when"'
+    return place.fault(
+      `${place.label} needs "when" with conditions that hold for a while: an alert ${why} has no end before which it could be told again. Leave it out.`,
+    )
+  }
+  if (when.member('across').value === true)
+    return place.fault(`${place.label} is not supported beside "across": leave one of them out.`)
+  if (!checkObject(place, { what: 'again', known: ['after', 'if'] })) return
+  checkSpan(place.member('after'), 'after')
+  checkOptional(place.member('if'), it => {
+    if (checkOneOf(it, ['Worse'], 'left out or') === undefined || shown.some(mayWorsen)) return
+    const where = target === 'State' ? 'targetMap, beside "Or" and "Not",' : 'when.conditions'
+    it.fault(
+      `No value of this rule can get worse: "Worse" needs a condition in ${where} with "Greater" or "Less" that several values meet. Write one, or leave if out.`,
+    )
+  })
+}
+
+/** Whether a value that meets a condition can move further beyond its bound. */
+const mayWorsen = ({
+  aggregate,
+  operator,
+  value,
+  relativeTo,
+  operatorParameters,
+}: Record<string, unknown>): boolean => {
+  if (operator === 'Inspect')
+    return Array.isArray(operatorParameters) && operatorParameters.filter(isRecord).some(mayWorsen)
+  if (typeof operator !== 'string') return false
+  if (operator.startsWith('Greater')) return true
+  if (!operator.startsWith('Less')) return false
+  // A count of less than one is none.
+  const bound = typeof value === 'string' ? parseExact(value) : undefined
+  if ((aggregate !== 'Count' && aggregate !== 'Distinct') || relativeTo !== undefined || bound === undefined)
+    return true
+  const order = compareExact(exactOf(1n), bound)
+  return order < 0 || (order === 0 && operator === 'Less or Equal')
+}
+
+const listIn = ({ value }: InputPlace): Record<string, unknown>[] =>
+  Array.isArray(value) ? value.filter(isRecord) : []
+
 /** What a rule may say about its messages. */
 const NOTIFY_CHECKS: Record<keyof NotifyConfig, NotifyCheck> = {
   quiet: checkQuiet,
   group: checkGroup,
   resolved: checkResolved,
+  again: checkAgain,
 }
 
 export const checkNotify: NotifyCheck = (place, context) => {
-  const known = Object.keys(NOTIFY_CHECKS)
-  const elsewhere = { again: '"again" is not supported: leave it out.' }
-  if (!checkObject(place, { what: 'notify', known, elsewhere })) return
+  if (!checkObject(place, { what: 'notify', known: Object.keys(NOTIFY_CHECKS) })) return
   for (const [name, check] of Object.entries(NOTIFY_CHECKS)) checkOptional(place.member(name), it => check(it, context))
 }

@@ -5,7 +5,7 @@ import { quietOf } from './quiet.ts'
 /** What happens to an alert; `source` is the JSON text of its document, which it has until its end. */
 export type AlertEvent = { alert: number; block: number /** Epoch seconds of the block. */; time: number } & (
   | { type: 'opened'; network: string; source: string }
-  | { type: 'ended' }
+  | { type: 'repeated' | 'ended' }
 )
 
 /** How a receiver gets messages. */
@@ -25,22 +25,19 @@ export const createMessageCount = (
   /** Of messages before those of confirmed alerts, and of the others. */
   const streams = { early: createJoinedMessages(), late: createJoinedMessages() }
   const digest = digestMs > 0 ? { key: '', size: Number.POSITIVE_INFINITY, waitMs: digestMs } : undefined
-  /** Of alerts whose end is told. */
+  /** Of alerts of which more is told. */
   const open = new Map<number, Grouping>()
   const groupOf = (event: AlertEvent): Grouping | undefined => {
-    if (event.type === 'ended') {
-      const known = open.get(event.alert)
-      open.delete(event.alert)
-      return known
-    }
+    if (event.type !== 'opened') return open.get(event.alert)
     const grouping = (groups ? groupingOf(notify?.group, { ...event, targetType }) : undefined) ?? digest
-    if (notify?.resolved === true && grouping) open.set(event.alert, grouping)
+    if ((notify?.resolved === true || notify?.again) && grouping) open.set(event.alert, grouping)
     return grouping
   }
   return {
     add(event: AlertEvent) {
-      if (event.type === 'ended' && notify?.resolved !== true) return
       const grouping = groupOf(event)
+      if (event.type === 'ended') open.delete(event.alert)
+      if (event.type === 'ended' && notify?.resolved !== true) return
       if (pending && event.type === 'opened') streams.early.add(event, grouping)
       streams.late.add(event, grouping)
     },
@@ -49,7 +46,7 @@ export const createMessageCount = (
 }
 
 const createJoinedMessages = () => {
-  const waiting = new Map<string, { until: number; alerts: Set<number> }>()
+  const waiting = new Map<string, { until: number; alerts: Map<number, AlertEvent['type']> }>()
   let sent = 0
   return {
     add({ alert, type, time }: AlertEvent, grouping: Grouping | undefined) {
@@ -60,10 +57,11 @@ const createJoinedMessages = () => {
         sent++
         group = undefined
       }
-      // An alert that ends before it is told is told once, as ended.
-      if (type === 'ended' && group?.alerts.delete(alert) && group.alerts.size === 0) group = undefined
-      group ??= { until: time + waitMs / 1_000, alerts: new Set() }
-      group.alerts.add(alert)
+      // An alert of which more is told before it was told is told once, as it opened or ended.
+      if (type === 'repeated' && group?.alerts.get(alert) === 'opened') return
+      if (type !== 'opened' && group?.alerts.delete(alert) && group.alerts.size === 0) group = undefined
+      group ??= { until: time + waitMs / 1_000, alerts: new Map() }
+      group.alerts.set(alert, type)
       waiting.set(key, group)
       if (group.alerts.size < size) return
       sent++

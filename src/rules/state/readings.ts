@@ -14,7 +14,7 @@ import type { WindowEntry } from '../../windows/entries.ts'
 import type { NewestSpec, ShownCondition } from '../../windows/spec.ts'
 import { canonicalKey } from '../../windows/window.ts'
 import { type FindList, NO_LISTS, OPERATOR_MEANINGS } from '../lower.ts'
-import { isListValue, isLogic, type RuleCondition, type RuleConfig } from '../rule.ts'
+import { isListValue, isLogic, type RuleCondition, type RuleConfig, type RuleOperator } from '../rule.ts'
 import { decodeResults, encodeCall, parseCall, type ReadConfig } from './call.ts'
 import { type Comparing, type StateReading, stateFaces, stateSteps } from './fields.ts'
 
@@ -98,15 +98,19 @@ export const createStateReader = (read: ReadConfig) => {
   }
 }
 
-/** The values that conditions compare, but those inside `Or` and `Not`. */
-const shownValues = (conditions: readonly RuleCondition[], context: Comparing) => {
-  const fields = conditions.flatMap(function named(condition: RuleCondition): { names: string[]; scaled: boolean }[] {
+/** Conditions whose values an alert shows: all but those inside `Or` and `Not`. */
+export const shownConditions = (
+  conditions: readonly RuleCondition[],
+): { names: string[]; scaled: boolean; operator: RuleOperator }[] =>
+  conditions.flatMap(condition => {
     if (isLogic(condition)) return []
     const { name, operator, useScaledValue = false, operatorParameters } = condition
-    if (operator !== 'Inspect') return [{ names: [name], scaled: useScaledValue }]
-    return (operatorParameters ?? []).flatMap(named).map(it => ({ ...it, names: [name, ...it.names] }))
+    if (operator !== 'Inspect') return [{ names: [name], scaled: useScaledValue, operator }]
+    return shownConditions(operatorParameters ?? []).map(it => ({ ...it, names: [name, ...it.names] }))
   })
-  const readers = fields.map(({ names, scaled }) => ({
+
+const shownValues = (conditions: readonly RuleCondition[], context: Comparing) => {
+  const readers = shownConditions(conditions).map(({ names, scaled }) => ({
     name: names.join('.'),
     faces: stateFaces(stateSteps(names), scaled, context),
   }))
