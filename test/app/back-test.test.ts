@@ -406,3 +406,14 @@ test('a network without matches, or without blocks, adds nothing to a back-test 
     }
   }
 })
+
+test('windows over several networks are not evaluated in each by itself, and that is told', async t => {
+  const { path } = createTestStore(chainOf(5))
+  const rule = ruleWith({ ...SPECS.sum!, within: { seconds: 60 }, across: true })
+  const found = await simulateOn(poolOn(t, path), rule)
+  assert.deepEqual([found.alerts, found.messages![0]!.messages, found.windows], [null, null, undefined])
+  assert.ok(found.total > 0)
+  assert.deepEqual(found.warnings, [
+    'The alerts of the rule in these blocks were not counted: these are matches of each network by itself. What they make together is seen as blocks arrive.',
+  ])
+})
