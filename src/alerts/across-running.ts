@@ -9,10 +9,9 @@ import {
   type NetworkBlock,
   secondsBack,
 } from '../windows/merged.ts'
-import type { SequenceShape } from '../windows/sequence.ts'
+import { isUndone, type SequenceShape } from '../windows/sequence.ts'
 import type { WindowSpec } from '../windows/spec.ts'
 import type { AcrossReader } from './across-reader.ts'
-import { isUndone } from './sequences.ts'
 import type { WindowState } from './window-tables.ts'
 
 /** A rule over several networks, as one of them decides it. */

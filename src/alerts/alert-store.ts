@@ -11,6 +11,7 @@ import type { ReadingRows } from './reading-blocks.ts'
 import type { EarlierRows } from './rebuild.ts'
 import { createRepeatTable } from './repeat-table.ts'
 import { createSequenceStore, type SequenceRule } from './sequences.ts'
+import type { TakenSteps } from './step-rebuild.ts'
 import { createWindowStore, type WindowRows, type WindowRule } from './windows.ts'
 
 export type AlertCounts = Partial<Record<TargetType, Record<AlertState, number>>>
@@ -33,6 +34,8 @@ export interface AlertUpdate {
   acrossChanges?: readonly AcrossChange[]
   /** Rows of stored blocks for rules with windows that did not look at them. */
   earlier?: readonly EarlierRows[]
+  /** What rules with steps take of stored blocks at which they did not look. */
+  taken?: readonly TakenSteps[]
   /** The stored blocks in their order, where there are rules with `when`. */
   blocks?: readonly WindowRows[]
   /** What rules with `when` read of state. */
@@ -181,8 +184,8 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
         for (const hit of hits) add(hit, chain, at)
       }
       for (const one of rules.earlier ?? []) windows.fill(one)
-      if (all) for (const one of [windows, sequences]) one.step(all, blocks.chainId() ?? null)
-      if (all) across.step(all)
+      for (const one of rules.taken ?? []) sequences.fill(one)
+      if (all) for (const one of [windows, sequences, across]) one.step(all, blocks.chainId() ?? null)
       across.take(rules.acrossChanges ?? [])
       const skipped = scans.filter(({ last, read }) => last === OF_STATE && !read).map(({ rule }) => rule)
       windows.read(rules.readings ?? [], skipped, blocks.chainId() ?? null, at)

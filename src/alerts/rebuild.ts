@@ -3,7 +3,7 @@ import { lazy } from '../lib/caches.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { WindowEntry } from '../windows/entries.ts'
-import { reachOf, type WindowSpec } from '../windows/spec.ts'
+import type { WindowSpan } from '../windows/spec.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { RunningWindow } from './running-window.ts'
 import { prepareWindowState, type WindowTables } from './window-tables.ts'
@@ -38,11 +38,10 @@ export const createUnseenBlocks = (db: Db) => {
       'SELECT number FROM block WHERE number < ? AND time <= ? ORDER BY number DESC LIMIT 1',
     )
     .pluck()
-  return (rule: number, revision: number, spec: WindowSpec): UnseenBlocks | undefined => {
+  return (rule: number, revision: number, { blocks: count, seconds }: WindowSpan): UnseenBlocks | undefined => {
     const state = states.get(rule)
     if (state?.revision !== revision) return undefined
     const { since, sinceTime, upto, clock } = state
-    const { blocks: count, seconds } = reachOf(spec)
     // The window of the next block.
     const first = count === undefined ? undefined : Math.max(0, upto + 2 - count)
     if (first === undefined ? sinceTime <= clock - seconds! : since <= first) return undefined

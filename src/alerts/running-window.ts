@@ -81,12 +81,32 @@ export const pruneWindow = (
   state: RunningWindow,
   now: WindowBlock,
 ): void => {
+  const at = { rule, state, now }
+  if (isOfWindows(spec)) {
+    const begin = firstOfWindow({ within: reachOf(spec) }, tables, state, now)
+    pruneRows(tables, at, begin, state.window.oldest())
+    return
+  }
   // Of readings, a reorganisation needs the newest one below it.
-  const begin = isOfWindows(spec)
-    ? firstOfWindow({ within: reachOf(spec) }, tables, state, now)
-    : tables.lastRow(rule, now.number - KEPT_BELOW)
-  if (begin === undefined) return
-  const below = isOfWindows(spec) ? Math.min(state.window.oldest() ?? now.number, begin) - KEPT_BELOW : begin
+  const newest = tables.lastRow(rule, now.number - KEPT_BELOW)
+  if (newest !== undefined) dropRows(tables, at, newest)
+}
+
+/** `begin`: of the window; `oldest`: the first block that has rows in it. */
+export const pruneRows = (
+  tables: WindowTables,
+  at: { rule: number; state: WindowState; now: WindowBlock },
+  begin: number | undefined,
+  oldest: number | undefined,
+): void => {
+  if (begin !== undefined) dropRows(tables, at, Math.min(oldest ?? at.now.number, begin) - KEPT_BELOW)
+}
+
+const dropRows = (
+  tables: WindowTables,
+  { rule, state, now }: { rule: number; state: WindowState; now: WindowBlock },
+  below: number,
+): void => {
   if (below <= state.floor) return
   tables.dropBelow(rule, below, now.number - KEPT_BELOW)
   state.floor = below

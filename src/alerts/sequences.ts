@@ -3,6 +3,7 @@ import type { Db } from '../sqlite/database.ts'
 import {
   createRuleSequence,
   type FoundSequence,
+  isUndone,
   type RuleSequence,
   type SequenceShape,
   type StepMatch,
@@ -12,7 +13,8 @@ import { namedKey } from '../windows/shown-key.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { AlertWindow, RuleMatch } from './alert.ts'
 import { createRuleMemory } from './rule-memory.ts'
-import { firstOfWindow, isPrunedAt, KEPT_BELOW, lastOut } from './running-window.ts'
+import { firstOfWindow, isPrunedAt, lastOut, pruneRows } from './running-window.ts'
+import { type TakenSteps, takeSteps } from './step-rebuild.ts'
 import { createWindowTables, newWindowState, type WindowState } from './window-tables.ts'
 import { matchInBlock, type WindowRows, type WindowRule, windowAlertId } from './windows.ts'
 
@@ -96,24 +98,27 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     state.untold += found.length - told.length
     state.upto = now.number
     state.clock = now.time
-    if (isPrunedAt(of.rule, now.number)) prune(of, state, now)
+    if (isPrunedAt(of.rule, now.number))
+      pruneRows(
+        tables,
+        { rule: of.rule, state, now },
+        firstOfWindow(of.shape, tables, state, now),
+        state.sequence.oldest(),
+      )
     tables.saveState(of.rule, state)
     memory.note(of.rule, sequenceNote(of, state, now))
-  }
-
-  const prune = ({ rule, shape }: SequenceRule, state: RunningSequence, now: WindowBlock) => {
-    const begin = firstOfWindow(shape, tables, state, now)
-    if (begin === undefined) return
-    const below = Math.min(state.sequence.oldest() ?? now.number, begin) - KEPT_BELOW
-    if (below <= state.floor) return
-    tables.dropBelow(rule, below, now.number - KEPT_BELOW)
-    state.floor = below
   }
 
   return {
     /** All rules with steps that are matched from now on. */
     set: memory.set,
     gone: memory.gone,
+    /** Takes over what lies in blocks that a rule did not look at. */
+    fill(taken: TakenSteps) {
+      enter()
+      const of = rules.get(taken.rule)
+      if (of && takeSteps({ db, tables }, of, taken)) running.delete(of.rule)
+    },
     step(all: readonly WindowRows[], chain: unknown) {
       if (rules.size === 0) return
       enter()
@@ -134,9 +139,6 @@ export const createSequenceStore = (db: Db, open: (match: RuleMatch, id: string)
     notes: () => notes,
   }
 }
-
-/** Whether a missing block may have had what ends a sequence. */
-export const isUndone = ({ isMissing, hasUntil }: SequenceShape): boolean => isMissing || hasUntil
 
 /** What an alert shows of its sequence. */
 const shownSequence = ({ shape, by }: SequenceRule, now: WindowBlock, found: FoundSequence): AlertWindow => ({

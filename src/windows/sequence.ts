@@ -11,6 +11,9 @@ export interface SequenceShape {
   within: WindowSpan
 }
 
+/** Whether a missing block may have had what ends a sequence. */
+export const isUndone = ({ isMissing, hasUntil }: SequenceShape): boolean => isMissing || hasUntil
+
 /** In place of a step: what ends a sequence. */
 export const UNTIL = -1
 
@@ -180,7 +183,7 @@ export const createRuleSequence = (shape: SequenceShape, limits: WindowLimits) =
      * began before and can only be completed goes on.
      */
     skip() {
-      if (!isMissing && !shape.hasUntil) return
+      if (!isUndone(shape)) return
       keys.clear()
       blocks = []
       head = 0

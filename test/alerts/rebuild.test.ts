@@ -8,7 +8,7 @@ import type { WindowRule } from '../../src/alerts/windows.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { exactOf } from '../../src/query/exact.ts'
 import { createEntries, type WindowEntry } from '../../src/windows/entries.ts'
-import { measuresOf, type WindowSpec } from '../../src/windows/spec.ts'
+import { measuresOf, reachOf, type WindowSpan, type WindowSpec } from '../../src/windows/spec.ts'
 import { makeChain } from '../support/pack.ts'
 import { createTestStore } from '../support/store.ts'
 
@@ -50,7 +50,7 @@ const setUp = (spec: WindowSpec, start: number, limits = { keys: 100, rows: 1_00
     return alertStore
   }
   let alertStore = open()
-  const unseen = (...asked: [number, number, WindowSpec]) => createUnseenBlocks(store.db)(...asked)
+  const unseen = (...asked: [number, number, WindowSpan]) => createUnseenBlocks(store.db)(...asked)
   const matched = new Map<string, Value[]>()
   const entriesOf = (values: readonly Value[]): WindowEntry[] => {
     const entries = createEntries<Value>(measuresOf(spec), {
@@ -87,10 +87,10 @@ const setUp = (spec: WindowSpec, start: number, limits = { keys: 100, rows: 1_00
     restart() {
       alertStore = open()
     },
-    gap: () => unseen(1, 1, spec),
+    gap: () => unseen(1, 1, reachOf(spec)),
     /** Fills so many blocks below those that are known; `fails`: the write is undone. */
     fill(most: number, { fails = false, hash }: { fails?: boolean; hash?: string } = {}) {
-      const gap = unseen(1, 1, spec)
+      const gap = unseen(1, 1, reachOf(spec))
       if (!gap) return
       const from = Math.max(gap.from, gap.to - most + 1)
       const numbers = Array.from({ length: gap.to - from + 1 }, (_, i) => from + i)

@@ -34,6 +34,13 @@ test('a new rule knows what its windows had, fills them over a restart, and tell
     rules.create(1, { ...on, config: { ...on.config, when: when(value, operator) } } as never, 50).id
   // 40 blocks have 80 transactions, and those that come after the rule have a few.
   const [held, never, few] = [make('80'), make('81'), make('80', 'Less or Equal')]
+  const paid = (value: number) => ({
+    ...{ targetType: 'Transaction', by: ['to'] },
+    targetMap: [{ name: 'value', operator: 'Equals', value: String(value) }],
+  })
+  // The first step is in block 20, long before the rule.
+  const steps = { steps: [paid(20_000), paid(52_000)], within: { blocks: 40 } }
+  const followed = rules.create(1, { ...on, config: { ...on.config, when: steps } } as never, 50).id
   const sinceOf = () =>
     readStore(storeFile(data, NETWORK), db =>
       db.prepare<[], number>('SELECT since FROM rule_window ORDER BY rule').pluck().all(),
@@ -52,7 +59,7 @@ test('a new rule knows what its windows had, fills them over a restart, and tell
   await extend(chain[50]!)
   await indexing.stop()
   indexing = start()
-  await until(() => sinceOf().length === 3 && sinceOf().every(since => since <= 12), sinceOf)
+  await until(() => sinceOf().length === 4 && sinceOf().every(since => since <= 13), sinceOf)
   await extend(chain[51]!)
   await extend(chain[52]!)
   const outbox = openOutbox(storeFile(data, NETWORK))
@@ -66,4 +73,5 @@ test('a new rule knows what its windows had, fills them over a restart, and tell
     assert.equal(alertsOf(id).length, 1)
   }
   assert.deepEqual(alertsOf(never), [])
+  assert.deepEqual(alertsOf(followed), [[52, 20, 2]])
 })

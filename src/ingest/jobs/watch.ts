@@ -1,4 +1,5 @@
 import { createUnseenBlocks } from '../../alerts/rebuild.ts'
+import { createStepKnowledge } from '../../alerts/step-rebuild.ts'
 import { timeOfBlock } from '../../engine/blocks.ts'
 import { storedNetworks, storeFile } from '../../engine/files.ts'
 import { openForReading } from '../../engine/open.ts'
@@ -89,6 +90,8 @@ export const watchWindows = async (work: Work) => {
     ...{ rules: ruleWatcher, log, signal },
     open: () => work.remote?.openReader() ?? openSearcher(work.store, nativeBinding()),
     unseen: () => createUnseenBlocks(db),
+    known: createStepKnowledge(db),
+    timeOf: number => timeOfBlock(db, number),
     tell: pipeline.tell,
   })
   try {

@@ -131,6 +131,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
   }
 
   return {
+    limits,
     refresh,
     /** Grows with each change; earlier matches do not include it. */
     get generation() {

@@ -3,31 +3,25 @@ import type { createUnseenBlocks, EarlierRows, UnseenBlocks } from '../../alerts
 import type { DocumentReader } from '../../engine/port.ts'
 import type { Hit } from '../../engine/query/hits.ts'
 import type { Log } from '../../lib/log.ts'
-import type { FindList } from '../../rules/lower.ts'
 import type { StoredRule } from '../../rules/rule.ts'
-import { searchOf } from '../../rules/search.ts'
 import { isAcross } from '../../rules/windows/across.ts'
-import { isSequence, windowSpecOf } from '../../rules/windows/steps.ts'
+import { isSequence, lookedBack } from '../../rules/windows/steps.ts'
 import { createStoredGathering, hiddenFields, storedMatchOf } from '../../rules/windows/stored.ts'
+import { createStepRebuild, type StepRebuildOptions } from './step-rebuild.ts'
+import { createSpans, hitsIn } from './stored-hits.ts'
 
-export interface WindowRebuildOptions {
-  rules: {
-    /** Enabled rules with windows that know where they begin. */
+export interface WindowRebuildOptions extends Omit<StepRebuildOptions, 'spans'> {
+  rules: StepRebuildOptions['rules'] & {
+    /** Enabled rules with windows or steps that know where they begin. */
     ofWindows(): readonly StoredRule[]
-    rule(id: number): StoredRule | undefined
-    listsOf(account: number): FindList
   }
   open(): DocumentReader
   /** Made for each look at all rules. */
   unseen(): ReturnType<typeof createUnseenBlocks>
   tell(update: AlertUpdate): Promise<void>
   log: Log
-  signal: AbortSignal
 }
 
-const BEGINNING_SPAN = 64
-const SPAN_MS = 40
-const MOST_HITS = 1_000
 /** What one write takes. */
 const MOST_MATCHES = 20_000
 const WRITE_MS = 1_000
@@ -39,22 +33,24 @@ const AGAIN_MS = 60_000
  */
 export const createWindowRebuild = (options: WindowRebuildOptions) => {
   const { rules, signal, log } = options
-  let unseen = options.unseen()
+  let unseen: ReturnType<typeof createUnseenBlocks>
   const unfit = new WeakSet<StoredRule>()
-  const spans = new Map<number, number>()
+  const spans = createSpans()
+  const steps = createStepRebuild({ ...options, spans })
   const waits = new Map<number, { revision: number; until: number }>()
+  let waitsUntil = 0
 
   const openOf = (rule: StoredRule): UnseenBlocks | undefined => {
     if (unfit.has(rule)) return undefined
     const { id, matching, revision, input } = rule
     const wait = waits.get(id)
     if (wait?.revision === revision && performance.now() < wait.until) return undefined
-    const { targetType, when } = input.config
-    if (targetType === 'State' || isSequence(when) || isAcross(input.config) || hiddenFields(input.config).length > 0) {
+    const { config } = input
+    if (config.targetType === 'State' || isAcross(config) || hiddenFields(config).length > 0) {
       unfit.add(rule)
       return undefined
     }
-    return unseen(id, matching, windowSpecOf(input.config))
+    return unseen(id, matching, lookedBack(config))
   }
 
   const fill = async (rule: StoredRule, { from, to, hash }: UnseenBlocks, documents: DocumentReader) => {
@@ -64,19 +60,13 @@ export const createWindowRebuild = (options: WindowRebuildOptions) => {
     let first = to + 1
     while (first > from && matches < MOST_MATCHES && performance.now() - began < WRITE_MS) {
       signal.throwIfAborted()
-      const span = spans.get(rule.id) ?? BEGINNING_SPAN
-      const started = performance.now()
-      const part = { from: Math.max(from, first - span), to: first - 1 }
-      const hits = await hitsIn(rule, rules.listsOf(rule.account), part, documents)
-      const took = Math.max(1, performance.now() - started)
-      const next = hits ? span * Math.min(4, SPAN_MS / took) : Math.min(span, part.to - part.from + 1) / 2
-      spans.set(rule.id, Math.max(1, Math.min(1_000_000, Math.round(next))))
-      if (hits) {
-        rows.push(...earlierRowsOf(rule, hits))
-        matches += hits.length
-        first = part.from
-      }
-      await new Promise(resolve => setImmediate(resolve))
+      const part = { from: Math.max(from, first - spans.of(rule.id)), to: first - 1 }
+      const lists = rules.listsOf(rule.account)
+      const hits = await spans.measured(rule.id, part, () => hitsIn(rule.input.config, lists, part, documents))
+      if (!hits) continue
+      rows.push(...earlierRowsOf(rule, hits))
+      matches += hits.length
+      first = part.from
     }
     if (rules.rule(rule.id)?.revision !== rule.revision) return
     const { id, matching: revision } = rule
@@ -84,52 +74,52 @@ export const createWindowRebuild = (options: WindowRebuildOptions) => {
     await options.tell({ hits: [], earlier: [{ rule: id, revision, from: first, to, hash, rows, isLast }] })
   }
 
-  return async () => {
-    unseen = options.unseen()
-    const open = rules.ofWindows().filter(openOf)
-    for (const known of [spans, waits]) for (const id of known.keys()) if (!rules.rule(id)) known.delete(id)
-    if (open.length === 0) return
-    const documents = options.open()
-    try {
-      for (const rule of open) {
-        signal.throwIfAborted()
-        try {
-          // The others may have taken long.
-          const gap = rules.rule(rule.id)?.revision === rule.revision ? openOf(rule) : undefined
-          if (!gap) continue
-          await fill(rule, gap, documents)
-          const left = openOf(rule)
-          if (!left || left.to < gap.to) continue
-        } catch (error) {
-          if (signal.aborted) throw error
-          log.error('Failed to fill the windows of a rule from stored blocks, will retry later', {
-            rule: rule.id,
-            error,
-          })
-        }
-        // Not taken, as there is no room.
-        waits.set(rule.id, { revision: rule.revision, until: performance.now() + AGAIN_MS })
+  /** Returns false if nothing was taken, as there is no room. */
+  const fillSome = async (rule: StoredRule, gap: UnseenBlocks, documents: DocumentReader): Promise<boolean> => {
+    if (isSequence(rule.input.config.when)) return steps.fill(rule, gap, documents)
+    await fill(rule, gap, documents)
+    const left = openOf(rule)
+    return !left || left.to < gap.to
+  }
+
+  const fillAll = async (open: readonly StoredRule[], documents: DocumentReader) => {
+    for (const rule of open) {
+      signal.throwIfAborted()
+      try {
+        // The others may have taken long.
+        const gap = rules.rule(rule.id)?.revision === rule.revision ? openOf(rule) : undefined
+        if (!gap || (await fillSome(rule, gap, documents))) continue
+      } catch (error) {
+        if (signal.aborted) throw error
+        log.error('Failed to fill the windows of a rule from stored blocks, will retry later', {
+          rule: rule.id,
+          error,
+        })
       }
-    } finally {
-      await documents.close()
+      waits.set(rule.id, { revision: rule.revision, until: performance.now() + AGAIN_MS })
     }
   }
-}
 
-/** Undefined if there are too many in several blocks. */
-const hitsIn = async (
-  { input: { config } }: StoredRule,
-  lists: FindList,
-  { from, to }: { from: number; to: number },
-  documents: DocumentReader,
-): Promise<Hit[] | undefined> => {
-  const size = from === to ? -1 : MOST_HITS + 1
-  const request = { ...searchOf(config, { from, to, order: 'asc', size }, lists), trackTotal: false }
-  const options = { deadline: Number.POSITIVE_INFINITY }
-  const hits: Hit[] = []
-  if (size < 0) for await (const page of (await documents.pages(request, options)).pages) hits.push(...page)
-  else hits.push(...(await documents.search(request, options)).hits)
-  return size > 0 && hits.length === size ? undefined : hits
+  return async () => {
+    if (performance.now() < waitsUntil) return
+    try {
+      unseen = options.unseen()
+      const open = rules.ofWindows().filter(openOf)
+      steps.keep(open)
+      for (const known of [spans, waits]) for (const id of known.keys()) if (!rules.rule(id)) known.delete(id)
+      if (open.length === 0) return
+      const documents = options.open()
+      try {
+        await fillAll(open, documents)
+      } finally {
+        await documents.close()
+      }
+    } catch (error) {
+      if (signal.aborted) throw error
+      log.error('Failed to look for what windows of rules lack, will retry later', { error })
+      waitsUntil = performance.now() + AGAIN_MS
+    }
+  }
 }
 
 const earlierRowsOf = ({ input: { config } }: StoredRule, hits: readonly Hit[]): EarlierRows['rows'] => {

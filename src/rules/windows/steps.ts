@@ -1,5 +1,5 @@
 import { type SequenceShape, UNTIL } from '../../windows/sequence.ts'
-import type { WindowSpan, WindowSpec } from '../../windows/spec.ts'
+import { reachOf, type WindowSpan, type WindowSpec } from '../../windows/spec.ts'
 import type { RuleCondition, RuleConfig, RuleInput, StoredRule, TargetType } from '../rule.ts'
 
 /** What comes in its turn. The first step may leave out what the rule itself says. */
@@ -44,6 +44,13 @@ export const sequenceShape = ({ steps, within, until }: SequenceSpec): SequenceS
   ...{ steps: steps.length, isMissing: steps.at(-1)?.missing === true, hasUntil: until !== undefined },
   within,
 })
+
+/** How far before a block lies what decides on it: a step that does not come is told after the window. */
+export const lookedBack = ({ when }: Pick<RuleConfig, 'when'>): WindowSpan => {
+  if (!isSequence(when)) return reachOf(when as WindowSpec)
+  const { steps, within } = when
+  return within.blocks !== undefined && steps.at(-1)?.missing === true ? { blocks: within.blocks + 1 } : within
+}
 
 /** Of a rule without steps, none. */
 export const sequenceParts = (config: RuleConfig): SequencePart[] => {
