@@ -250,6 +250,11 @@ const sortMembers = (list: OrderedMembers, order: MemberOrder): readonly GroupMe
   return items
 }
 
+/** Sorts the members by their bounds, which the first look-up would do otherwise. */
+export const sortByBound = ({ bound, members }: RuleGroup): void => {
+  if (bound?.numeric) sortMembers(members, byOperandNumber)
+}
+
 /** Calls `found` for members whose bound holds, in any order, possibly more than once. */
 export const visitPassing = (group: RuleGroup, entity: Entity, found: (member: GroupMember) => void): void => {
   const { bound, members } = group

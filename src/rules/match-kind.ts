@@ -19,6 +19,7 @@ import {
   type RuleGroup,
   type SharedComparison,
   type SharedCondition,
+  sortByBound,
   visitPassing,
   waitsForDecimals,
 } from './match-group.ts'
@@ -158,6 +159,7 @@ export const createKindMatcher = () => {
       if (group.live === 0) dropGroup(group)
       size--
     },
+    sort: () => groups.forEach(group => void sortByBound(group)),
     match(entity: Entity, matching: BlockMatching) {
       const { broken } = matching
       const hits: GroupMember[] = []

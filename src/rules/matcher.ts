@@ -92,6 +92,10 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists, network 
       starts.add(rule.startBlock)
     },
     remove,
+    /** After many rules were set: sorts them, which the next block would have to wait for. */
+    sort() {
+      for (const kind of kinds.values()) kind.sort()
+    },
     has: (id: number): boolean => members.has(id),
     get size(): number {
       return members.size

@@ -31,6 +31,8 @@ export interface RuleWatcherOptions extends Pick<RuleMatchingOptions, 'tokens' |
 }
 
 const FIX_AGAIN_MS = 10_000
+/** Fewer are sorted in with the next block. */
+const MANY_CHANGED = 1_000
 
 export const createRuleWatcher = (options: RuleWatcherOptions) => {
   const { network, rules, scans, tokens, contracts, links, log, limits = DEFAULT_LIMITS, clock = systemClock } = options
@@ -121,6 +123,7 @@ export const createRuleWatcher = (options: RuleWatcherOptions) => {
       looks.begin(rule, held, resumed)
       fixStart(rule, held.at(-1)?.to ?? -1)
     }
+    if (changed.length > MANY_CHANGED) matcher.sort()
     if (pausing || paused.size !== wasPaused) update.setPaused([...paused])
     windowed.refresh(known.values())
     lists.keep(known.values())
