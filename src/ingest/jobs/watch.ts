@@ -106,6 +106,7 @@ export const watchAcross = async (work: Work) => {
   const { network, data, limits, pipeline, ruleWatcher, state, log, signal } = work
   const across = createAcrossRules({
     ...{ network, rules: ruleWatcher.ofWindows, tell: pipeline.tell, limits, log, signal },
+    generation: () => ruleWatcher.generation,
     stores: () => new Map(storedNetworks(data).map(one => [one, storeFile(data, one)])),
     open: () => work.remote?.openReader() ?? openSearcher(work.store, nativeBinding()),
     now: systemClock.now,

@@ -20,6 +20,8 @@ export interface AcrossRulesOptions {
   network: string
   /** Enabled rules with `when` that know where they begin. */
   rules(): readonly StoredRule[]
+  /** Changes with the rules. */
+  generation(): number
   /** Store files of all networks by their paths. */
   stores(): ReadonlyMap<string, string>
   open(): DocumentReader
@@ -37,6 +39,7 @@ export const createAcrossRules = (options: AcrossRulesOptions) => {
   const decisions = new Map<number, { key: string; decision: ReturnType<typeof createAcrossDecision> }>()
   const readers = createAcrossReaders()
   const notes = new Map<number, string>()
+  let across: { generation: number; rules: readonly StoredRule[] } = { generation: -1, rules: [] }
   let seen = ''
 
   const decisionOf = (rule: DecidedRule) => {
@@ -72,9 +75,12 @@ export const createAcrossRules = (options: AcrossRulesOptions) => {
     /** What the owners of the rules should know. */
     notes: notes as ReadonlyMap<number, string>,
     async look() {
+      const generation = options.generation()
+      if (generation !== across.generation)
+        across = { generation, rules: rules().filter(({ input }) => isAcross(input.config)) }
+      if (across.rules.length + decisions.size === 0) return
       const files = stores()
-      const all = rules()
-        .filter(({ input }) => isAcross(input.config))
+      const all = across.rules
         .map(rule => ({ ...decidedRule(rule, network, [...files.keys()]), most: options.limits.ruleMatches }))
         .filter(({ networks }) => networks.includes(network))
       const known = new Set(all.map(({ rule }) => rule))
