@@ -30,11 +30,7 @@ const PICTURES: readonly Picture[] = [
     name: 'rule-light',
     colorScheme: 'light',
     path: '/rules/new?offer=dollars',
-    ready: page =>
-      page
-        .getByText(/matches/)
-        .first()
-        .waitFor(),
+    ready: page => page.getByText(/\d matches in blocks/).waitFor(),
   },
   {
     name: 'transaction-dark',

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type Greys, greyPng, greysOf } from '../../scripts/console/png.ts'
 import { tokenOf, until } from '../e2e/program.ts'
+import { CHANGED_THEN_UPGRADED } from '../support/worked-rules.ts'
 import { DEMO, skip, useConsole } from './support.ts'
 
 /**
@@ -151,6 +152,18 @@ describe('pictures of the console', { skip }, () => {
         return `/rules/${body.id}/edit`
       },
       ready: text('In units of DUSD'),
+    },
+    'rule-steps': {
+      path: async () => {
+        const config = { ...rule.config, ...CHANGED_THEN_UPGRADED }
+        const { body } = await bench.server.ask<{ id: number }>('/alerting/rules', {
+          ...rule,
+          startBlock: 1_000,
+          config,
+        })
+        return `/rules/${body.id}/edit`
+      },
+      ready: text('+ Another step'),
     },
     status: { path: '/status', ready: text('The server is ready') },
     deliveries: {

@@ -41,9 +41,9 @@ import {
   withMember,
 } from './model.ts'
 import { Notify } from './notify.tsx'
-import { FIRST_READ, firstOfReading, ReadingForm } from './reading.tsx'
+import { FIRST_READ, firstOfReading, ReadingForm, ReadingWindows } from './reading.tsx'
 import { untouchedOf } from './untouched.ts'
-import { ReadingWindows, Windows, withoutWindows } from './windows.tsx'
+import { Windows, withoutWindows } from './windows.tsx'
 
 interface FormProps {
   draft: JsonObject

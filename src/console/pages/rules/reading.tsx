@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks'
 import { useAsk } from '../../api/ask.ts'
-import { isJsonObject, type Json, type JsonObject, textAt, valueAt } from '../../api/json.ts'
-import { SelectField, TextField } from '../../parts/controls.tsx'
+import { isJsonObject, type Json, type JsonObject, listAt, textAt, valueAt } from '../../api/json.ts'
+import { Button, SelectField, TextField } from '../../parts/controls.tsx'
 import { useKnown } from '../../parts/names.ts'
 import { suggestValues } from './api.ts'
-import { LinesField } from './conditions.tsx'
+import { Conditions, type ConditionsProps, LinesField, partAsRule } from './conditions.tsx'
 import { type FaultAt, isWholeAddress, numberOrText, ruleNetwork, withConfig, withMember } from './model.ts'
+import { HoldField } from './span.tsx'
+import { withoutWindows } from './windows.tsx'
 
 interface ReadingProps {
   draft: JsonObject
@@ -122,3 +124,66 @@ const CallFields = ({ read, network, faultAt, onChange }: CallProps) => {
     </>
   )
 }
+
+const READING_SHAPES = [
+  { value: 'each', label: 'each reading that meets them' },
+  { value: 'once', label: 'the first one, until one does not meet them' },
+]
+
+/** The same of readings: each, or once for as long as they meet the conditions. */
+export const ReadingWindows = ({ draft, known, faultAt, onChange }: ConditionsProps) => {
+  const when = valueAt(draft, 'config.when')
+  const set = (next: JsonObject) => onChange(withConfig(draft, 'when', next))
+  const setShape = (next: string) => (next === 'each' ? onChange(withoutWindows(draft)) : set({ by: ['address'] }))
+  return (
+    <section aria-label="What is an alert">
+      <h2>What is an alert</h2>
+      <div class="pair">
+        <SelectField
+          label="Notify of"
+          value={when === undefined ? 'each' : 'once'}
+          options={READING_SHAPES}
+          error={faultAt('config.when') ?? faultAt('config.when.by', { inside: true })}
+          onChange={setShape}
+        />
+        {isJsonObject(when) && (
+          <HoldField when={when} error={faultAt('config.when.hold', { inside: true })} onChange={set} />
+        )}
+      </div>
+      {isJsonObject(when) && <EndOfReading {...{ draft, when, known, faultAt }} onChange={set} />}
+    </section>
+  )
+}
+
+interface EndProps extends ConditionsProps {
+  when: JsonObject
+  onChange(when: JsonObject): void
+}
+
+/** Conditions on the reading that ends an alert. */
+const EndOfReading = ({ draft, when, known, faultAt, onChange }: EndProps) => {
+  const { resolve } = when
+  const config = { ...(draft.config as JsonObject), targetMap: resolve ?? [] }
+  const set = (next: Json[]) => onChange(withMember(when, 'resolve', next.length === 0 ? undefined : next))
+  if (resolve === undefined)
+    return (
+      <p class="line">
+        <Button label="+ A condition of the end" onClick={() => set([oppositeOf(listAt(draft, 'config.targetMap'))])} />
+      </p>
+    )
+  return (
+    <fieldset class="receiver" aria-label="End">
+      <h3>Over once these hold</h3>
+      <Conditions
+        {...partAsRule({ draft, faultAt }, { config, place: 'config.targetMap', at: 'config.when.resolve' })}
+        known={known}
+        onChange={next => set(listAt(next, 'config.targetMap'))}
+      />
+    </fieldset>
+  )
+}
+
+const oppositeOf = ([first]: readonly Json[]): JsonObject => ({
+  ...{ name: textAt(first, 'name') ?? '', value: '' },
+  operator: textAt(first, 'operator')?.startsWith('Less') ? 'Greater or Equal' : 'Less or Equal',
+})

@@ -50,6 +50,23 @@ export const SpanField = ({ label, value, inTime = false, onChange, ...rest }: S
   )
 }
 
+interface HoldProps {
+  when: JsonObject
+  error?: string | undefined
+  onChange(when: JsonObject): void
+}
+
+/** How long conditions must hold. */
+export const HoldField = ({ when, error, onChange }: HoldProps) => (
+  <SpanField
+    label="Held for (optional)"
+    value={when.hold}
+    hint="So long must all hold before it is an alert."
+    error={error}
+    onChange={hold => onChange(withMember(when, 'hold', Object.values(hold).every(it => it === '') ? undefined : hold))}
+  />
+)
+
 interface NamesProps {
   /** What each of the fields is called, such as `for each`. */
   label: string

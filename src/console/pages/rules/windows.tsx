@@ -3,10 +3,10 @@ import { isJsonObject, type Json, type JsonObject, listAt, textAt, valueAt } fro
 import { Button, CheckField, SelectField, TextField } from '../../parts/controls.tsx'
 import { IconButton } from '../../parts/menu.tsx'
 import { useKnown } from '../../parts/names.ts'
-import { Conditions, type ConditionsProps, LinesField, Odd, partAsRule } from './conditions.tsx'
+import { type ConditionsProps, LinesField, Odd } from './conditions.tsx'
 import { asDottedName, dottedText, fieldChoices, type KnownFields, mayBeInUnits } from './known-fields.ts'
 import { type FaultAt, numberOrText, OPERATOR_PHRASES, ruleNetwork, withConfig, withMember } from './model.ts'
-import { NamesField, SpanField } from './span.tsx'
+import { HoldField, NamesField, SpanField } from './span.tsx'
 import { firstSteps, Steps } from './steps.tsx'
 import { AGGREGATE_CHOICES, isInUnits, isNone, unitless, type WindowAggregate } from './window-words.ts'
 
@@ -95,7 +95,9 @@ export const Windows = ({ draft, known, faultAt, onChange }: ConditionsProps) =>
   )
 }
 
-type AcrossProps = Omit<EndProps, 'known'>
+interface AcrossProps extends Omit<ConditionsProps, 'known'> {
+  when: JsonObject
+}
 
 /** Whether it looks at all networks of the rule as one. */
 const Across = ({ draft, when, faultAt, onChange }: AcrossProps) => {
@@ -112,85 +114,6 @@ const Across = ({ draft, when, faultAt, onChange }: AcrossProps) => {
     </>
   )
 }
-
-const READING_SHAPES = [
-  { value: 'each', label: 'each reading that meets them' },
-  { value: 'once', label: 'the first one, until one does not meet them' },
-]
-
-/** The same of readings: each, or once for as long as they meet the conditions. */
-export const ReadingWindows = ({ draft, known, faultAt, onChange }: ConditionsProps) => {
-  const when = valueAt(draft, 'config.when')
-  const set = (next: JsonObject) => onChange(withConfig(draft, 'when', next))
-  const setShape = (next: string) => (next === 'each' ? onChange(withoutWindows(draft)) : set({ by: ['address'] }))
-  return (
-    <section aria-label="What is an alert">
-      <h2>What is an alert</h2>
-      <div class="pair">
-        <SelectField
-          label="Notify of"
-          value={when === undefined ? 'each' : 'once'}
-          options={READING_SHAPES}
-          error={faultAt('config.when') ?? faultAt('config.when.by', { inside: true })}
-          onChange={setShape}
-        />
-        {isJsonObject(when) && (
-          <HoldField when={when} error={faultAt('config.when.hold', { inside: true })} onChange={set} />
-        )}
-      </div>
-      {isJsonObject(when) && <EndOfReading {...{ draft, when, known, faultAt }} onChange={set} />}
-    </section>
-  )
-}
-
-interface EndProps extends ConditionsProps {
-  when: JsonObject
-  onChange(when: JsonObject): void
-}
-
-/** Conditions on the reading that ends an alert. */
-const EndOfReading = ({ draft, when, known, faultAt, onChange }: EndProps) => {
-  const { resolve } = when
-  const config = { ...(draft.config as JsonObject), targetMap: resolve ?? [] }
-  const set = (next: Json[]) => onChange(withMember(when, 'resolve', next.length === 0 ? undefined : next))
-  if (resolve === undefined)
-    return (
-      <p class="line">
-        <Button label="+ A condition of the end" onClick={() => set([oppositeOf(listAt(draft, 'config.targetMap'))])} />
-      </p>
-    )
-  return (
-    <fieldset class="receiver" aria-label="End">
-      <h3>Over once these hold</h3>
-      <Conditions
-        {...partAsRule({ draft, faultAt }, { config, place: 'config.targetMap', at: 'config.when.resolve' })}
-        known={known}
-        onChange={next => set(listAt(next, 'config.targetMap'))}
-      />
-    </fieldset>
-  )
-}
-
-const oppositeOf = ([first]: readonly Json[]): JsonObject => ({
-  ...{ name: textAt(first, 'name') ?? '', value: '' },
-  operator: textAt(first, 'operator')?.startsWith('Less') ? 'Greater or Equal' : 'Less or Equal',
-})
-
-interface HoldProps {
-  when: JsonObject
-  error?: string | undefined
-  onChange(when: JsonObject): void
-}
-
-const HoldField = ({ when, error, onChange }: HoldProps) => (
-  <SpanField
-    label="Held for (optional)"
-    value={when.hold}
-    hint="So long must all hold before it is an alert."
-    error={error}
-    onChange={hold => onChange(withMember(when, 'hold', Object.values(hold).every(it => it === '') ? undefined : hold))}
-  />
-)
 
 /** Without what windows alone have. */
 export const withoutWindows = (draft: JsonObject): JsonObject => {
