@@ -50,6 +50,8 @@ describe('rules with steps, ends and reminders in the console', { skip }, () => 
     await page.getByLabel('URL', { exact: true }).fill('https://example.org/a')
     await group(page, 'condition 1').getByLabel('Value').fill('Approval')
     await page.getByRole('button', { name: '+ Amount' }).waitFor()
+    // An approval has no sender, which other events have.
+    await page.getByRole('button', { name: '+ Sender' }).waitFor({ state: 'hidden' })
     await page.getByLabel('Notify of').selectOption('matches that follow each other')
     const [second, third, end] = ['Step 2', 'Step 3', 'What ends it without an alert'].map(it => group(page, it)) as [
       ReturnType<typeof group>,
@@ -63,6 +65,9 @@ describe('rules with steps, ends and reminders in the console', { skip }, () => 
     await same.fill('from')
     await page.getByLabel('Within', { exact: true }).fill('2')
     await says(page, 'of each Approval followed by Transfer with the same owner within 2 hours, on demo local')
+    const found = page.getByRole('region', { name: 'What it would have found' })
+    await see(found, /^\d+ alerts? from \d+ matches/, 'Newest alerts')
+    await see(found.getByRole('listitem').first(), /^block \d+ → block \d+$/)
 
     await page.getByRole('button', { name: '+ What ends it without an alert' }).press('Enter')
     await end.getByLabel('Looks at').selectOption('Transactions')

@@ -15,7 +15,7 @@ import { faultsOf, previewTest, simulateRule } from './api.ts'
 import { isComplete, roleOf, toRuleLines } from './condition-rows.ts'
 import { type RuleFault, receiverOf, ruleNetwork, targetOf, withConfig } from './model.ts'
 import { Warnings } from './rule.tsx'
-import { valuesWords } from './window-words.ts'
+import { foundWords } from './window-words.ts'
 
 /** Debounce of typing. */
 const SETTLED_MS = 200
@@ -151,19 +151,19 @@ const SimulationSummary = ({ data, draft }: { data: Simulation; draft: JsonObjec
 
 const MOST_EPISODES = 20
 
-/** Alerts of windows, newest first. */
+/** Alerts of windows and steps, newest first. */
 const PreviewedEpisodes = ({ windows: { episodes, open, undecided } }: { windows: Simulation['windows'] & {} }) => (
   <>
     <h3>Newest alerts{open > 0 && `, ${open.toLocaleString()} still open`}</h3>
     {undecided.length > 0 && <p class="dim">Where blocks before them are not stored, some may be missing.</p>}
     <ul class="plain">
-      {episodes.slice(0, MOST_EPISODES).map(({ network, key, opened, ended, peak }) => (
-        <li class="hit" key={`${network} ${JSON.stringify(key)} ${opened.block}`}>
+      {episodes.slice(0, MOST_EPISODES).map(({ key, opened, ended, steps, peak }, i) => (
+        <li class="hit" key={i}>
           Block {opened.block.toLocaleString()} <Time value={opened.time} brief />
           {ended && ` to block ${ended.block.toLocaleString()}`}
           {ended === null && ', open'}
           <br />
-          <EpisodeKey of={key} />: <Text value={valuesWords(peak)} most={160} brief />
+          <EpisodeKey of={key} />: <Text value={foundWords({ steps, conditions: peak })} most={160} brief />
         </li>
       ))}
     </ul>
