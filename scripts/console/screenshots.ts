@@ -30,6 +30,7 @@ const PICTURES: readonly Picture[] = [
     name: 'rule-light',
     colorScheme: 'light',
     path: '/rules/new?offer=dollars',
+    size: { width: 1_280, height: 720 },
     ready: page => page.getByText(/\d matches in blocks/).waitFor(),
   },
   {
@@ -48,6 +49,8 @@ const PICTURES: readonly Picture[] = [
 
 interface Picture {
   name: string
+  /** By default `SIZE`. */
+  size?: { width: number; height: number }
   colorScheme: 'light' | 'dark'
   /** Below `/console`. */
   path: string
@@ -60,10 +63,11 @@ const take = async (executablePath: string) => {
   const server = await serveBuilt(data)
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   try {
-    for (const { name, colorScheme, path, ready } of PICTURES) {
-      const context = await browser.newContext({ viewport: SIZE, colorScheme, locale: 'en-GB', timezoneId: 'UTC' })
+    for (const { name, size = SIZE, colorScheme, path, ready } of PICTURES) {
+      const context = await browser.newContext({ viewport: size, colorScheme, locale: 'en-GB', timezoneId: 'UTC' })
       const page = await context.newPage()
-      await page.clock.setFixedTime(NOW)
+      // What the status shows is measured now.
+      if (!path.startsWith('/status')) await page.clock.setFixedTime(NOW)
       await page.goto(`${server.url}/console${path}`)
       await page.getByLabel('Token', { exact: true }).fill(server.token)
       await page.getByRole('button', { name: 'Sign in' }).click()

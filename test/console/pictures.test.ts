@@ -151,7 +151,10 @@ describe('pictures of the console', { skip }, () => {
         })
         return `/rules/${body.id}/edit`
       },
-      ready: text('In units of DUSD'),
+      ready: async page => {
+        await text('In units of DUSD')(page)
+        await text(/\d matches in blocks/)(page)
+      },
     },
     'rule-steps': {
       path: async () => {
@@ -163,7 +166,7 @@ describe('pictures of the console', { skip }, () => {
         })
         return `/rules/${body.id}/edit`
       },
-      ready: text('+ Another step'),
+      ready: text(/\d matches in blocks/),
     },
     status: { path: '/status', ready: text('The server is ready') },
     deliveries: {
