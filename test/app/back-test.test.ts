@@ -72,6 +72,10 @@ const SPECS: Readonly<Record<string, WindowSpec>> = {
     ],
     resolve: [{ aggregate: 'Count', operator: 'Less or Equal', value: '2' }],
   },
+  'more than in the windows before': {
+    ...{ by: ['from'], within: { blocks: 4 } },
+    conditions: [{ aggregate: 'Count', operator: 'Greater', value: '1.5', relativeTo: { windows: 3 } }],
+  },
   'first amounts': { within: { blocks: 8 }, conditions: [{ aggregate: 'First', name: 'value' }] },
 }
 
