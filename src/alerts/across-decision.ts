@@ -55,11 +55,7 @@ export const createAcrossDecision = (
   let running: RunningDecision | undefined
 
   const isSame = ({ since, cursors }: RunningDecision, all: readonly SeenNetwork[], sinceNow: number): boolean =>
-    since === sinceNow &&
-    all.every(({ network, reader }) => {
-      const { upto, hash } = cursors.get(network)!
-      return reader.hash(upto) === hash
-    })
+    since === sinceNow && all.every(({ network, reader }) => reader.isSame(cursors.get(network)!.head))
 
   /** The alerts of this network that open, and the ends of its episodes. */
   const ownOf = (
@@ -122,7 +118,7 @@ export const createAcrossDecision = (
     const rows = nextRows(rule, running, all, [from, until])
     const events = until > from ? merged.advance(rows, until) : []
     for (const { network, reader, state } of all)
-      Object.assign(cursors.get(network)!, { upto: state.upto, hash: reader.hash(state.upto) })
+      Object.assign(cursors.get(network)!, { head: reader.seenBlock(state.upto) })
     running.from = Math.max(from, until)
     const { found, ends } = ownOf(events, running, reader, receivedAt)
     const changes = alertChanges(found, ends, reader.stored(rule.rule, revision, from), [from, until])
@@ -185,21 +181,16 @@ const validUntil = (all: readonly SeenNetwork[], record: AcrossRecord | undefine
   Math.min(
     ...all.map(({ network, reader }) => {
       const head = record?.heads[network]
-      const isStored = ({ number, hash }: { number: number; hash: string }) => reader.hash(number) === hash
       if (record === undefined || head === undefined) return 0
-      if (isStored(head)) return record.decided
-      return isStored(head.deep) ? Math.min(record.decided, reader.timeOf(head.deep.number)) : 0
+      if (reader.isSame(head)) return record.decided
+      return reader.isSame(head.deep) ? Math.min(record.decided, reader.timeOf(head.deep.number)) : 0
     }),
   )
 
 const acrossHeads = (all: readonly SeenNetwork[], depth: number): NetworkHeads =>
   Object.fromEntries(
     all.map(({ network, state: { upto }, reader }) => {
-      const [head, deep] = [upto, Math.max(0, upto - depth)].map(number => ({
-        number,
-        hash: reader.hash(number) ?? '',
-      }))
-      return [network, { ...head!, deep: deep! }]
+      return [network, { ...reader.seenBlock(upto), deep: reader.seenBlock(Math.max(0, upto - depth)) }]
     }),
   )
 

@@ -1,3 +1,4 @@
+import { prepareAltered } from '../engine/alterations.ts'
 import { createBlocks, newestBlock, timeOfBlock } from '../engine/blocks.ts'
 import type { Range } from '../lib/ranges.ts'
 import type { Confirmations } from '../rules/rule.ts'
@@ -6,9 +7,11 @@ import { NOT_DUE, STATES } from './alert.ts'
 import { type FinalHeights, readFinalHeights } from './marks.ts'
 import { prepareWindowState } from './window-tables.ts'
 
-interface SeenBlock {
+export interface SeenBlock {
   number: number
   hash: string
+  /** The last alteration of the store so far: the chain may have left the block since, and come back. */
+  serial: number
 }
 
 /** The last block that a rule has seen of each network, by their paths, and one that lies deep below it. */
@@ -68,6 +71,8 @@ export const createAcrossReader = (db: Db) => {
     )
     .pluck()
 
+  const altered = prepareAltered(db)
+
   return {
     /** Changes with each commit of others. */
     version: (): number => version.get()!,
@@ -75,6 +80,13 @@ export const createAcrossReader = (db: Db) => {
     snapshot: <T>(run: () => T): T => db.transaction(run)(),
     chainId: blocks.chainId,
     hash: blocks.hash,
+    seenBlock: (number: number): SeenBlock => ({ number, hash: blocks.hash(number) ?? '', serial: altered().serial }),
+    /** Whether the block is still there, and was all the time. */
+    isSame({ number, hash, serial }: SeenBlock): boolean {
+      if (blocks.hash(number) !== hash || altered().serial < serial) return false
+      const since = altered().alterations.filter(one => one.serial > serial && one.kinds === undefined)
+      return !since.some(({ from, to }) => from <= number && number <= to)
+    },
     newest,
     state: (rule: number) => states.get(rule),
     record(rule: number): AcrossRecord | undefined {

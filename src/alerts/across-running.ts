@@ -11,7 +11,7 @@ import {
 } from '../windows/merged.ts'
 import { isUndone, type SequenceShape } from '../windows/sequence.ts'
 import type { WindowSpec } from '../windows/spec.ts'
-import type { AcrossReader } from './across-reader.ts'
+import type { AcrossReader, SeenBlock } from './across-reader.ts'
 import type { WindowState } from './window-tables.ts'
 
 /** A rule over several networks, as one of them decides it. */
@@ -47,9 +47,8 @@ interface NetworkCursor {
   /** The first one that is still to be looked at. */
   scan: number
   found?: NetworkBlock
-  /** The last block that the rule has seen, to notice a reorganisation. */
-  upto: number
-  hash: string | undefined
+  /** To notice a reorganisation. */
+  head: SeenBlock
 }
 
 export interface RunningDecision {
@@ -77,7 +76,7 @@ export const beginDecision = (
   const cursors = new Map(
     all.map(({ network, reader, state }): [string, NetworkCursor] => {
       const scan = firstFrom(reader, state, start)
-      return [network, { row: -1, scan, upto: state.upto, hash: reader.hash(state.upto) }]
+      return [network, { row: -1, scan, head: reader.seenBlock(state.upto) }]
     }),
   )
   const openAt = (time: number) =>

@@ -27,9 +27,19 @@ const MAX_ALTERATIONS = 100
 
 const READ_ALTERATIONS = "SELECT value FROM meta WHERE key = 'altered'"
 
-export const readAltered = (db: Pick<Db, 'prepare'>): Altered => {
-  const text = db.prepare<[], string>(READ_ALTERATIONS).pluck().get()
-  return text === undefined ? { serial: 0, alterations: [] } : JSON.parse(text)
+export const readAltered = (db: Pick<Db, 'prepare'>): Altered => prepareAltered(db)()
+
+/** For many reads. */
+export const prepareAltered = (db: Pick<Db, 'prepare'>): (() => Altered) => {
+  const get = db.prepare<[], string>(READ_ALTERATIONS).pluck()
+  let read: string | undefined
+  let altered: Altered = { serial: 0, alterations: [] }
+  return () => {
+    const text = get.get()
+    if (text !== read) altered = text === undefined ? { serial: 0, alterations: [] } : JSON.parse(text)
+    read = text
+    return altered
+  }
 }
 
 /** Within a transaction. */

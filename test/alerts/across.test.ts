@@ -280,6 +280,22 @@ test('a reorganisation of the first network takes the alert of the second back, 
   assert.equal(new Set(networks[1]!.alerts().map(({ id }) => id)).size, 1)
 })
 
+test('a reorganisation that goes and comes back between two looks loses no alert', () => {
+  const { mine, look, told, networks } = setUp({ of: PAIR, networks: 2 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  mine(0, '0a', 1_010)
+  mine(1, '1a', 1_020)
+  for (const i of [0, 1]) mine(i, '', 1_030)
+  look()
+  const before = networks[1]!.chain.slice(1)
+  networks[1]!.back(10)
+  mine(1, '', 1_021, { salt: 'other' })
+  networks[1]!.back(10)
+  for (const one of before) networks[1]!.put(one)
+  look()
+  assert.deepEqual(told()[1], ['confirmed 11 a', 'retracted 11 a', 'confirmed 11 a'])
+})
+
 test('an alert is confirmed once its block and those of the other networks are deep enough', () => {
   const { mine, look, alive } = setUp({ of: MANY, networks: 2, confirmations: 2 })
   mine(0, '', 1_000)
@@ -588,7 +604,13 @@ test(`alerts of several networks are those of the chains in the end: ${CASES} hi
         const down = Math.max(0, one.chain.length - 1 - int(1, 4), one.highest - 16)
         if (down >= one.chain.length - 1) continue
         taken++
+        const left = one.chain.slice(down + 1)
         one.back(numberOf(one.chain[down]!))
+        if (int(0, 2) > 0) continue
+        mineOne(networks.indexOf(one))
+        if (int(0, 1) === 0) pick(networks).look()
+        one.back(numberOf(one.chain[down]!))
+        for (const mined of left) one.put(mined)
       } else if (what < 9) one.look()
       else {
         // The one that is behind, so that none is left too far behind.
