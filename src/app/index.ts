@@ -156,9 +156,11 @@ const startFollowing = (
   } = network
   const keep = { blocks: keepBlocks, forMs: keepFor }
   const node = nodeOptions(network)
-  const job: IndexJob = { type: 'follow', node, from, order, ...depthOfChain(name, finality), keep, staleMs, scoping }
+  const following = config.networks.filter(({ rpc }) => rpc.length > 0)
+  const followed = following.filter(it => it.scoping === undefined).map(it => it.network)
+  const depth = depthOfChain(name, finality)
+  const job: IndexJob = { type: 'follow', node, from, order, ...depth, keep, staleMs, scoping, followed }
   const { data, indexers, limits } = config
-  const networks = config.networks.filter(({ rpc }) => rpc.length > 0).length
   const onOwn = () => onAlerts(name)
   return keepIndexing({
     data,
@@ -166,7 +168,7 @@ const startFollowing = (
     job,
     storeBatch,
     indexers,
-    networks,
+    networks: following.length,
     limits,
     log,
     ...shippingOf(config, name),

@@ -100,6 +100,7 @@ export const serveDev = async (config: Config, network: NetworkConfig, run: Run 
       from,
       order: network.order,
       ...depthOfChain(network.network, network.finality),
+      followed: [network.network],
     }
     const { storeBatch } = network
     const onAlerts = () => server.delivery.wake(network.network)

@@ -134,6 +134,8 @@ export type IndexJob =
       scoping?: Scoping | undefined
       /** Longest time without a block in milliseconds; 0: unlimited. Default: by the pace. */
       staleMs?: number | undefined
+      /** All networks that the server follows with all their blocks: rules over several ones take these. */
+      followed: readonly string[]
     }
   | { type: 'narrow' }
   | { type: 'forget' }

@@ -54,7 +54,7 @@ export const followJob = (
   { node, ...rest }: Rest<'follow'> = {},
 ): Extract<IndexJob, { type: 'follow' }> => ({
   ...{ type: 'follow', node: { urls: [url], pollMs: 20, timeoutMs: 5000, ...node } },
-  ...{ from: undefined, order: 'newest', finality: 8, ...rest },
+  ...{ from: undefined, order: 'newest', finality: 8, followed: [NETWORK], ...rest },
 })
 
 /** Indexes the network of a data folder, at most until the test ends. */

@@ -1,7 +1,7 @@
 import { createUnseenBlocks } from '../../alerts/rebuild.ts'
 import { createStepKnowledge } from '../../alerts/step-rebuild.ts'
 import { timeOfBlock } from '../../engine/blocks.ts'
-import { storedNetworks, storeFile } from '../../engine/files.ts'
+import { storeFile } from '../../engine/files.ts'
 import { openForReading } from '../../engine/open.ts'
 import { openSearcher } from '../../engine/query/searcher.ts'
 import { ChainsieveError, retry } from '../../lib/errors.ts'
@@ -103,11 +103,14 @@ export const watchWindows = async (work: Work) => {
 
 /** Decides rules over several networks whenever one of their stores has changed. */
 export const watchAcross = async (work: Work) => {
-  const { network, data, limits, pipeline, ruleWatcher, state, log, signal } = work
+  const { network, data, job, limits, pipeline, ruleWatcher, state, log, signal } = work
+  // Without new blocks, nothing is decided.
+  if (job.type !== 'follow') return
+  const files = new Map(job.followed.map(one => [one, storeFile(data, one)]))
   const across = createAcrossRules({
     ...{ network, rules: ruleWatcher.ofWindows, tell: pipeline.tell, limits, log, signal },
     generation: () => ruleWatcher.generation,
-    stores: () => new Map(storedNetworks(data).map(one => [one, storeFile(data, one)])),
+    stores: () => files,
     open: () => work.remote?.openReader() ?? openSearcher(work.store, nativeBinding()),
     now: systemClock.now,
   })

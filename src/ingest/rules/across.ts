@@ -1,20 +1,17 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { type AcrossDecision, createAcrossDecision } from '../../alerts/across-decision.ts'
-import { type AcrossReader, createAcrossReader } from '../../alerts/across-reader.ts'
 import type { DecidedRule } from '../../alerts/across-running.ts'
 import type { AcrossChange } from '../../alerts/across-store.ts'
 import type { AlertUpdate } from '../../alerts/alert-store.ts'
-import { openForReading } from '../../engine/open.ts'
 import type { DocumentReader } from '../../engine/port.ts'
-import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { nativeBinding } from '../../lib/runtime.ts'
 import type { Limits } from '../../limits/index.ts'
 import type { Kind } from '../../mapping/index.ts'
 import type { SearchRequest } from '../../query/request.ts'
 import { kindOfTarget, notifiesPending, type StoredRule } from '../../rules/rule.ts'
 import { isAcross, networksAcross } from '../../rules/windows/across.ts'
 import { isSequence, sequenceShape, targetOfAlerts, windowSpecOf } from '../../rules/windows/steps.ts'
-import { fileIdentity } from '../../sqlite/verify-pages.ts'
+import { createAcrossReaders } from './across-readers.ts'
 
 export interface AcrossRulesOptions {
   network: string
@@ -22,7 +19,7 @@ export interface AcrossRulesOptions {
   rules(): readonly StoredRule[]
   /** Changes with the rules. */
   generation(): number
-  /** Store files of all networks by their paths. */
+  /** Store files of the networks that take part, by their paths. */
   stores(): ReadonlyMap<string, string>
   open(): DocumentReader
   tell(update: AlertUpdate): Promise<void>
@@ -33,40 +30,70 @@ export interface AcrossRulesOptions {
   signal: AbortSignal
 }
 
+interface KnownRule {
+  /** What it was made of, as JSON. */
+  key: string
+  decision: ReturnType<typeof createAcrossDecision>
+  /** Of faults in a row. */
+  pauseMs: number
+  /** Not looked at before, in epoch milliseconds. */
+  after: number
+}
+
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 60_000
+
 /** Decides the rules over several networks, for the alerts of one of them. */
 export const createAcrossRules = (options: AcrossRulesOptions) => {
   const { network, rules, stores, open, tell, now, log, signal } = options
-  const decisions = new Map<number, { key: string; decision: ReturnType<typeof createAcrossDecision> }>()
-  const readers = createAcrossReaders()
+  const known = new Map<number, KnownRule>()
+  const readers = createAcrossReaders({ now, log })
   const notes = new Map<number, string>()
   let across: { generation: number; rules: readonly StoredRule[] } = { generation: -1, rules: [] }
   let seen = ''
 
-  const decisionOf = (rule: DecidedRule) => {
+  const knownOf = (rule: DecidedRule): KnownRule => {
     const key = JSON.stringify(rule)
-    const known = decisions.get(rule.rule)
-    if (known?.key === key) return known.decision
-    const decision = createAcrossDecision(rule)
-    decisions.set(rule.rule, { key, decision })
-    return decision
+    const found = known.get(rule.rule)
+    if (found?.key === key) return found
+    const made = { key, decision: createAcrossDecision(rule), pauseMs: 0, after: 0 }
+    known.set(rule.rule, made)
+    return made
   }
 
-  const lookAt = async (rule: DecidedRule) => {
-    const decision = decisionOf(rule)
+  /** Whether all of it was decided and written. */
+  const lookAt = async (rule: DecidedRule, files: ReadonlyMap<string, string>): Promise<boolean> => {
+    const one = knownOf(rule)
+    const absent = rule.networks.find(it => !files.has(it))
+    const unread = rule.networks.find(it => readers.isFaulty(it))
+    if (absent !== undefined || unread !== undefined) {
+      one.decision.forget()
+      notes.set(
+        rule.rule,
+        absent === undefined
+          ? `It waits for ${unread}, whose store cannot be read, because of a fault of the server: nothing is decided before.`
+          : `It waits for ${absent}, which this server does not follow with all its blocks: nothing is decided before.`,
+      )
+      return absent !== undefined
+    }
+    if (one.after > now()) return false
     try {
-      const { change, note } = decision.look(readers.all(), now())
+      const { change, note } = one.decision.look(readers.all(), now())
       if (note === undefined) notes.delete(rule.rule)
       else notes.set(rule.rule, note)
       if (change) await tell({ hits: [], acrossChanges: [await withSources(change, open)] })
+      one.pauseMs = 0
       return true
     } catch (error) {
       // The fault may be that of another network's store, which does not stop this one.
-      decision.forget()
+      one.decision.forget()
+      readers.reopen(rule.networks)
       signal.throwIfAborted()
-      const why = `It could not be decided, because of a fault of the server: ${messageOf(error)}.`
-      if (notes.get(rule.rule) !== why)
+      if (one.pauseMs === 0)
         log.error('Failed to decide a rule over several networks, will retry', { rule: rule.rule, error })
-      notes.set(rule.rule, why)
+      one.pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, one.pauseMs * 2))
+      one.after = now() + one.pauseMs
+      notes.set(rule.rule, 'It could not be decided, because of a fault of the server, and is tried again.')
       return false
     }
   }
@@ -78,19 +105,22 @@ export const createAcrossRules = (options: AcrossRulesOptions) => {
       const generation = options.generation()
       if (generation !== across.generation)
         across = { generation, rules: rules().filter(({ input }) => isAcross(input.config)) }
-      if (across.rules.length + decisions.size === 0) return
+      if (across.rules.length + known.size === 0) return
       const files = stores()
       const all = across.rules
         .map(rule => ({ ...decidedRule(rule, network, [...files.keys()]), most: options.limits.ruleMatches }))
         .filter(({ networks }) => networks.includes(network))
-      const known = new Set(all.map(({ rule }) => rule))
-      for (const kept of [decisions, notes]) for (const id of kept.keys()) if (!known.has(id)) kept.delete(id)
+      const ids = new Set(all.map(({ rule }) => rule))
+      for (const kept of [known, notes]) for (const id of kept.keys()) if (!ids.has(id)) kept.delete(id)
       readers.keep(new Map(all.flatMap(({ networks }) => networks.map(one => [one, files.get(one)]))))
       const state = JSON.stringify([all, readers.versions()])
       if (state === seen) return
       seen = ''
       let isDone = true
-      for (const rule of all) isDone = (await lookAt(rule)) && isDone
+      for (const rule of all) {
+        isDone = (await lookAt(rule, files)) && isDone
+        await yieldToEventLoop()
+      }
       if (isDone) seen = state
     },
     close: () => readers.keep(new Map()),
@@ -111,61 +141,42 @@ const decidedRule = (rule: StoredRule, own: string, known: readonly string[]): O
   }
 }
 
-/** Stores that are open for reading; opened again where another file takes their place. */
-const createAcrossReaders = () => {
-  const opened = new Map<string, { identity: string; reader: AcrossReader; close(): void }>()
-  const openOne = (network: string, file: string | undefined) => {
-    const identity = file === undefined ? undefined : fileIdentity(file)
-    const known = opened.get(network)
-    if (known?.identity === identity) return
-    known?.close()
-    opened.delete(network)
-    if (identity === undefined) return
-    try {
-      const db = openForReading(file!, nativeBinding())
-      opened.set(network, { identity, reader: createAcrossReader(db), close: () => void db.close() })
-    } catch {
-      // Not written yet: it is looked for again.
-    }
-  }
-  return {
-    all: (): ReadonlyMap<string, AcrossReader> =>
-      new Map([...opened].map(([network, { reader }]) => [network, reader])),
-    versions: () => [...opened].map(([network, { identity, reader }]) => [network, identity, reader.version()]),
-    keep(files: ReadonlyMap<string, string | undefined>) {
-      for (const [network, { close }] of opened) {
-        if (files.has(network)) continue
-        close()
-        opened.delete(network)
-      }
-      for (const [network, file] of files) openOne(network, file)
-    },
-  }
-}
-
-/** Alerts whose documents are gone are left out, as their blocks are gone, too. */
+/** Reads the documents of alerts. */
 const withSources = async (
   change: AcrossDecision['change'] & {},
   open: () => DocumentReader,
 ): Promise<AcrossChange> => {
   if (change.opened.length === 0) return { ...change, opened: [] }
+  const sources = new Map<string, string>()
   const documents = open()
   try {
-    const opened: AcrossChange['opened'] = []
-    for (const one of change.opened) {
-      const { _id, _type } = one.match.entity
-      const { hits } = await documents.search(searchById(_type as Kind, _id), { deadline: Number.POSITIVE_INFINITY })
-      const [hit] = hits
-      if (hit) opened.push({ ...one, match: { ...one.match, source: JSON.stringify(hit.document._source) } })
+    const byKind = Map.groupBy(change.opened, ({ match }) => match.entity._type as Kind)
+    for (const [kind, all] of byKind) {
+      const ids = [...new Set(all.map(({ match }) => match.entity._id.toLowerCase()))]
+      for (let i = 0; i < ids.length; i += IDS_PER_SEARCH) {
+        const search = searchByIds(kind, ids.slice(i, i + IDS_PER_SEARCH))
+        const { hits } = await documents.search(search, { deadline: Number.POSITIVE_INFINITY })
+        for (const { document } of hits)
+          sources.set(`${kind} ${document._id.toLowerCase()}`, JSON.stringify(document._source))
+      }
     }
-    return { ...change, opened }
   } finally {
     await documents.close()
   }
+  const opened = change.opened.map(one => {
+    const { _id, _type } = one.match.entity
+    const source = sources.get(`${_type} ${_id.toLowerCase()}`)
+    // Its block may have been reorganised away just now: the next look does not find it any more.
+    if (source === undefined) throw new Error(`there is no ${_type} ${_id}, of which an alert was found`)
+    return { ...one, match: { ...one.match, source } }
+  })
+  return { ...change, opened }
 }
 
-const searchById = (kind: Kind, id: string): SearchRequest => ({
-  parts: [{ kind, query: { op: 'ids', values: [id.toLowerCase()] } }],
+const IDS_PER_SEARCH = 500
+
+const searchByIds = (kind: Kind, values: string[]): SearchRequest => ({
+  parts: [{ kind, query: { op: 'ids', values } }],
   sort: [{ by: '_doc', fields: {}, order: 'asc', missing: '_last' }],
-  ...{ from: 0, size: 1, source: true, trackTotal: false },
+  ...{ from: 0, size: values.length, source: true, trackTotal: false },
 })
