@@ -4,6 +4,7 @@ import type { MergedEntry } from '../windows/merged.ts'
 import type { StepMatch } from '../windows/sequence.ts'
 import type { WindowLimits } from '../windows/window.ts'
 import type { NetworkHeads } from './across-reader.ts'
+import { createStrandedAlerts } from './across-stranded.ts'
 import { type AlertWindow, dueOf, NOT_DUE, type RuleMatch } from './alert.ts'
 import { createFinalHeights } from './marks.ts'
 import { createRuleMemory } from './rule-memory.ts'
@@ -62,11 +63,8 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
   const blocks = createBlocks(db)
   const memory = createRuleMemory<AcrossRule, GatheredState>(tables)
   const { rules, running, notes, enter } = memory
-  const countRows = db
-    .prepare<[number], number | null>(
-      'SELECT sum(json_array_length(rows)) FROM rule_rows JOIN row_list ON n = list WHERE rule = ?',
-    )
-    .pluck()
+  const stranded = createStrandedAlerts(db, tables)
+  const countRows = prepareRowCount(db)
   const numberOf = db.prepare<[string], number>('SELECT n FROM alert WHERE id = ?').pluck()
   const put = db.prepare(
     'INSERT OR REPLACE INTO across_alert (alert, rule, key, opened, ended, due) VALUES (?, ?, ?, ?, ?, ?)',
@@ -170,7 +168,10 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
 
   return {
     /** All rules over several networks that are matched from now on. */
-    set: memory.set,
+    set(all: readonly AcrossRule[], paused: ReadonlySet<number>) {
+      memory.set(all)
+      stranded.free(rule => rules.has(rule) || paused.has(rule))
+    },
     gone: memory.gone,
     step(all: readonly WindowRows[]) {
       if (rules.size === 0) return
@@ -206,6 +207,13 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
     notes: () => notes,
   }
 }
+
+const prepareRowCount = (db: Db) =>
+  db
+    .prepare<[number], number | null>(
+      'SELECT sum(json_array_length(rows)) FROM rule_rows JOIN row_list ON n = list WHERE rule = ?',
+    )
+    .pluck()
 
 export const networksOfHeads = (heads: NetworkHeads): string => Object.keys(heads).join(',')
 

@@ -176,7 +176,7 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       }
       if (rules.windows) windows.set(rules.windows)
       if (rules.sequences) sequences.set(rules.sequences)
-      if (rules.across) across.set(rules.across)
+      if (rules.across) across.set(rules.across, paused)
       for (const { rule, start, next, last, read } of scans)
         if (!read || blocks.hash(read.block) === read.hash) saveScan.run(rule, start, next, last)
       if (hits.length > 0) {

@@ -88,7 +88,8 @@ export const TYPES: readonly OutboxEntry['type'][] = [
 const TAGS: Readonly<Record<FinalityTag, number>> = { safe: -1, finalized: -2 }
 export const toStored = (confirmations: Confirmations): number =>
   typeof confirmations === 'number' ? confirmations : TAGS[confirmations]
-const fromStored = (stored: number): Confirmations => (stored === -1 ? 'safe' : stored === -2 ? 'finalized' : stored)
+export const fromStored = (stored: number): Confirmations =>
+  stored === -1 ? 'safe' : stored === -2 ? 'finalized' : stored
 
 /** Offsets in the column `due` of blocks that wait for a finality tag, above all block numbers. */
 const DUE: Readonly<Record<FinalityTag, number>> = { safe: 2 ** 40, finalized: 2 ** 41 }

@@ -401,6 +401,25 @@ test('a deleted rule leaves nothing, and its pending alerts are withdrawn', () =
     )
 })
 
+test('a rule that is decided here no longer leaves no alert pending, nor does the loss of what is known of it', () => {
+  for (const how of ['edited', 'lost']) {
+    const { mine, look, alive, networks } = setUp({ of: PAIR, networks: 2, confirmations: 2 })
+    for (const i of [0, 1]) mine(i, '', 1_000)
+    mine(0, '0a', 1_010)
+    mine(1, '1a', 1_020)
+    for (const i of [0, 1]) mine(i, '', 1_030)
+    look()
+    assert.deepEqual(alive(), ['pending b 11 a'])
+    for (const { tell, store } of networks) {
+      if (how === 'lost') store.db.exec('DELETE FROM across_alert')
+      tell(how === 'lost' ? undefined : [])
+    }
+    for (const time of [1_040, 1_050]) mine(1, '', time)
+    assert.deepEqual(alive(), ['confirmed b 11 a'])
+    if (how === 'edited') assert.equal(networks[1]!.count('rule_rows'), 0)
+  }
+})
+
 test('a paused rule begins anew where it goes on, and tells then what was pending', () => {
   const { mine, look, alive, networks } = setUp({ of: PAIR, networks: 2, confirmations: 2 })
   for (const i of [0, 1]) mine(i, '', 1_000)
