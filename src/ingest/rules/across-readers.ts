@@ -5,20 +5,20 @@ import type { Log } from '../../lib/log.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import { fileIdentity } from '../../sqlite/verify-pages.ts'
 
-interface OpenStore {
+interface OpenedReader {
   identity: string
   reader: AcrossReader
   close(): void
 }
 
-const RETRY_MS = 5_000
+const FAULTY_MS = 5_000
 
 /**
  * Stores that are open for reading; opened again where another file takes their place. One that cannot be
  * read is faulty until it can, and stops no other.
  */
 export const createAcrossReaders = ({ now, log }: { now(): number; log: Log }) => {
-  const opened = new Map<string, OpenStore>()
+  const opened = new Map<string, OpenedReader>()
   /** When they are tried again, in epoch milliseconds. */
   const faulty = new Map<string, number>()
 
@@ -36,7 +36,7 @@ export const createAcrossReaders = ({ now, log }: { now(): number; log: Log }) =
       if (error instanceof ChainsieveError && error.code === 'store_empty') return undefined
       if (!faulty.has(network))
         log.error('Failed to read a store for rules over several networks, will retry', { of: network, error })
-      faulty.set(network, now() + RETRY_MS)
+      faulty.set(network, now() + FAULTY_MS)
       return undefined
     }
   }
