@@ -1,5 +1,5 @@
 import type { GivenDocument } from '../back-test/documents.ts'
-import { checkGivenFields } from '../back-test/given-fields.ts'
+import { checkGivenFields, checkGivenReading } from '../back-test/given-fields.ts'
 import { isRecord } from '../lib/arrays.ts'
 import { refuse } from '../lib/errors.ts'
 import {
@@ -59,7 +59,7 @@ export interface RuleTestResult {
 
 /** Most matches that a test compares. */
 export const MAX_TESTED = 10_000
-const DOCUMENT_KINDS = [...new Set(DOCUMENT_TARGETS.map(target => TARGET_KINDS[target]))]
+const GIVEN_TYPES = [...new Set(DOCUMENT_TARGETS.map(target => TARGET_KINDS[target])), 'state'] as const
 /** Most blocks of a test with documents. */
 const MAX_TESTED_BLOCKS = 100_000
 
@@ -100,7 +100,7 @@ export const checkRuleTest = (
 const checkDocument = (place: InputPlace, from: number, to: number) => {
   if (!isRecord(place.value)) return place.fault(`${place.label} must be a document as a search returns it.`)
   checkFilled(place.member('_id'))
-  const type = checkOneOf(place.member('_type'), DOCUMENT_KINDS, 'one of')
+  const type = checkOneOf(place.member('_type'), GIVEN_TYPES, 'one of')
   const source = place.member('_source')
   if (!isRecord(source.value)) return source.fault('_source must be the fields of the document.')
   let block: number | undefined
@@ -113,7 +113,8 @@ const checkDocument = (place: InputPlace, from: number, to: number) => {
     return source.fault(`_source is of block ${block}, which is not in the range of the test.`)
   if (!Number.isFinite(secondsOf({ _source: source.value })))
     return source.member('timestamp').fault('timestamp must be the time of the block: a date, or seconds.')
-  if (type !== undefined) checkGivenFields(source, type)
+  if (type === 'state') checkGivenReading(source)
+  else if (type !== undefined) checkGivenFields(source, type)
 }
 
 const checkExpected = (alert: InputPlace) => {

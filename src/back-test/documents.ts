@@ -6,6 +6,7 @@ import { leadsToArgument } from '../rules/attributes.ts'
 import { lowerConditions, toDocumentQuery } from '../rules/lower.ts'
 import { isLogic, kindOfTarget, listsIn, type RuleCondition, type RuleConfig, type RuleInput } from '../rules/rule.ts'
 import { documentBlock, type RuleSimulation, type SimulatedEpisode } from '../rules/search.ts'
+import { createStateReader } from '../rules/state/readings.ts'
 import { isAcross } from '../rules/windows/across.ts'
 import {
   isSequence,
@@ -30,14 +31,16 @@ import {
   transactionPlaces,
 } from '../rules/windows/stored-order.ts'
 import { stepsInBlock, storedParts } from '../rules/windows/stored-steps.ts'
+import { createNewestWindow } from '../windows/newest.ts'
 import { createWindowReplay, type Episode } from '../windows/replay.ts'
 import { createSequenceReplay } from '../windows/sequence-replay.ts'
+import type { NewestSpec } from '../windows/spec.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import { showEpisode, showSequence } from './run.ts'
 
 /** A document as a search returns it. */
 export interface GivenDocument extends StoredMatch {
-  _type: Kind
+  _type: Kind | 'state'
 }
 
 export interface GivenBlocks {
@@ -48,9 +51,13 @@ export interface GivenBlocks {
   blockSeconds: number
 }
 
+interface KindDocument extends StoredMatch {
+  _type: Kind
+}
+
 interface GivenChain extends Pick<GivenBlocks, 'from' | 'to'> {
   /** In the order of the chain. */
-  documents: readonly GivenDocument[]
+  documents: readonly KindDocument[]
   transactions: TransactionPlaces
   /** Seconds of blocks; to be asked for in their order. */
   timeOf(number: number): number
@@ -64,8 +71,9 @@ export const testDocuments = (
 ): RuleSimulation => {
   const untested = whyUntested(config)
   if (untested !== undefined) throw refuse('documents_untested', untested)
+  if (config.targetType === 'State') return testReadings(config, { from, to, documents, blockSeconds })
   // The order of the search that returned them says nothing.
-  const given = documents.map(({ sort: _, ...document }) => document)
+  const given = documents.flatMap(({ sort: _, _type, ...rest }) => (_type === 'state' ? [] : [{ ...rest, _type }]))
   const transactions = transactionPlaces(given)
   const ordered = inChainOrder(given, transactions)
   const chain = { from, to, documents: ordered, transactions, timeOf: timesOf(ordered, blockSeconds) }
@@ -80,7 +88,40 @@ export const testDocuments = (
   return { ...found, ...windows }
 }
 
-const documentsFor = (config: RuleConfig, documents: readonly GivenDocument[]): GivenDocument[] => {
+/** The same of a rule that reads state, by readings. */
+const testReadings = (config: RuleConfig, { from, to, documents, blockSeconds }: GivenBlocks): RuleSimulation => {
+  const readings = documents
+    .filter(({ _type }) => _type === 'state')
+    .map(({ _id, _source }) => ({ _id, _source: { ..._source, error: _source.error ?? null } }))
+    .toSorted((a, b) => documentBlock(a).number - documentBlock(b).number)
+  const reader = createStateReader(config.read!)
+  const hits = readings.filter(({ _source }) => reader.matches(config)(_source))
+  const found = { total: hits.length, complete: true, holes: [], fromBlock: from, toBlock: to, hits: hits.toReversed() }
+  if (!config.when) return found
+  const spec = config.when as NewestSpec
+  const inBlocks = Map.groupBy(readings, reading => documentBlock(reading).number)
+  const verdicts = reader.verdicts(config)
+  const newest = createNewestWindow(spec)
+  const episodes: Episode[] = []
+  const open = new Map<string, Episode>()
+  goThrough({ from, to, timeOf: timesOf(readings, blockSeconds) }, now => {
+    const { opened, ended } = newest.step(now, verdicts(now.number, inBlocks.get(now.number) ?? []))
+    for (const key of ended) {
+      open.get(key)!.ended = now
+      open.delete(key)
+    }
+    for (const key of opened) {
+      const { conditions: peak, matches } = newest.show(key)
+      const episode: Episode = { key, opened: now, ended: null, matches, peak }
+      episodes.push(episode)
+      open.set(key, episode)
+    }
+  })
+  const shown = episodes.toReversed().map((episode): SimulatedEpisode => showEpisode(spec, episode))
+  return { ...found, alerts: episodes.length, windows: { episodes: shown, open: open.size, undecided: [] } }
+}
+
+const documentsFor = (config: RuleConfig, documents: readonly KindDocument[]): KindDocument[] => {
   const kind = kindOfTarget(config.targetType)
   const matches = compilePredicate(kind, toDocumentQuery(kind, lowerConditions(config)))
   return documents
@@ -93,7 +134,7 @@ type FoundAlerts = Pick<RuleSimulation, 'alerts' | 'windows'>
 
 const windowsIn = (
   config: RuleConfig,
-  hits: readonly GivenDocument[],
+  hits: readonly KindDocument[],
   chain: GivenChain,
   { ruleKeys: keys, ruleRows: rows }: Limits,
 ): FoundAlerts => {
@@ -139,16 +180,19 @@ const sequencesIn = (
   return { alerts: episodes.length, windows: { episodes: episodes.toReversed(), open: 0, undecided: [] } }
 }
 
-const goThrough = ({ from, to, timeOf }: GivenChain, step: (block: WindowBlock) => void) => {
+const goThrough = (
+  { from, to, timeOf }: Pick<GivenChain, 'from' | 'to' | 'timeOf'>,
+  step: (block: WindowBlock) => void,
+) => {
   // Nothing happened before the range: windows are whole from its begin on.
   if (from > 0) step({ number: 0, time: Number.NEGATIVE_INFINITY })
   for (let number = from; number <= to; number++) step({ number, time: timeOf(number) })
 }
 
 const whyUntested = (config: RuleConfig): string | undefined => {
-  if (config.targetType === 'State') return 'a State rule reads a node, and cannot be tested with documents'
   if (isAcross(config)) return 'a rule over several networks cannot be tested: documents are those of one'
   if (listsIn(config).length > 0) return 'documents hold no watch lists: write the values into a rule for the test'
+  if (config.targetType === 'State') return undefined
   const fields = config.when ? hiddenFields(config) : []
   if (fields.length > 0)
     return `documents do not show ${fields.join(' and ')}, which lies within an argument: leave it out of the rule for the test`
@@ -180,7 +224,7 @@ const hiddenCondition = (
 }
 
 /** Within a block by their places, as rules see them; those that tell none come last. */
-const inChainOrder = (documents: readonly GivenDocument[], transactions: TransactionPlaces): GivenDocument[] =>
+const inChainOrder = (documents: readonly KindDocument[], transactions: TransactionPlaces): KindDocument[] =>
   documents
     .map(document => ({
       document,
@@ -190,7 +234,10 @@ const inChainOrder = (documents: readonly GivenDocument[], transactions: Transac
     .map(({ document }) => document)
 
 /** Times of blocks by those of documents; between two of them evenly. */
-const timesOf = (documents: readonly GivenDocument[], blockSeconds: number): ((number: number) => number) => {
+const timesOf = (
+  documents: readonly Pick<StoredMatch, '_source'>[],
+  blockSeconds: number,
+): ((number: number) => number) => {
   const known = [...new Map(documents.map(it => [documentBlock(it).number, secondsOf(it)]))]
   let at = 0
   return number => {

@@ -5,6 +5,14 @@ import type { InputPlace } from '../rules/input.ts'
 /** Refuses values of a given document that would break the comparison with a condition. */
 export const checkGivenFields = (source: InputPlace, kind: Kind): void => checkFields(source, MAPPING[kind].fields)
 
+/** The same of a reading of state. */
+export const checkGivenReading = (source: InputPlace): void => {
+  const { value, blockNumber } = MAPPING.tx.fields
+  checkFields(source, { value: value!, blockNumber: blockNumber! })
+  const result = source.member('result')
+  if (Array.isArray(result.value)) for (const i of result.value.keys()) checkArgument(result.element(i))
+}
+
 const checkFields = (object: InputPlace, fields: Readonly<Record<string, Field | ListField>>) => {
   for (const [path, field] of Object.entries(fields)) {
     const place = path.split('.').reduce((at, name) => at.member(name), object)

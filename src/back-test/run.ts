@@ -239,7 +239,7 @@ export const showSequence = (when: SequenceSpec, sequence: FoundSequence, now: W
 })
 
 export const showEpisode = (
-  spec: WindowSpec,
+  spec: Pick<WindowSpec, 'by'>,
   { key, first, opened, ended, matches, peak }: Episode,
 ): SimulatedEpisode => ({
   key: namedKey(spec, key, first),

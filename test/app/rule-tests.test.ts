@@ -262,6 +262,54 @@ test('rules with steps are tested with documents of the file alone, in the order
   )
 })
 
+test('rules of state are tested with readings of the file alone, and with blocks that are not read between them', () => {
+  const config = {
+    targetType: 'State',
+    targetMap: [{ name: 'value.coin', operator: 'Less', value: '0.5' }],
+    read: { balances: [A], every: { blocks: 2 } },
+  }
+  const reading = (block: number, milli: number | null) => ({
+    ...{ _id: `${block}`, _type: 'state' },
+    _source: {
+      ...{ address: A, blockNumber: { raw: `0x${block.toString(16)}`, num: block }, timestamp: block * 12 },
+      ...(milli === null
+        ? { error: 'reverted' }
+        : { value: { raw: `0x${(BigInt(milli) * 10n ** 15n).toString(16)}`, num: milli, coin: milli / 1_000 } }),
+    },
+  })
+  const readings = [
+    reading(14, 900),
+    reading(10, 400),
+    reading(12, null),
+    reading(16, 100),
+    reading(18, 600),
+    reading(20, 700),
+  ]
+  assert.deepEqual(checkRuleTest({ rule: 'a', from: 10, to: 20, documents: readings, alerts: [] }).faults, [])
+  assert.deepEqual(foundIn(config, readings), ['10', '16'])
+  const episodes = (when: object) => {
+    const input = { config: { ...rule().config, ...config, when } } as unknown as RuleInput
+    const given = { from: 10, to: 20, documents: readings as unknown as GivenDocument[], blockSeconds: 12 }
+    const alerts = compareAlerts(input, { ...range, alerts: [] }, testDocuments(input, given, DEFAULT_LIMITS)).further
+    return alerts.map(alert =>
+      'opened' in alert ? [alert.key.address?.toLowerCase(), alert.opened, alert.ended] : alert,
+    )
+  }
+  // A reading with an error changes nothing.
+  assert.deepEqual(episodes({ by: ['address'] }), [
+    [A, 10, 14],
+    [A, 16, 18],
+  ])
+  const until = [{ name: 'value.coin', operator: 'Greater', value: '0.65' }]
+  assert.deepEqual(episodes({ by: ['address'], hold: { blocks: 1 }, resolve: until }), [
+    [A, 11, 14],
+    [A, 17, 20],
+  ])
+  const bad = { ...reading(10, 1), _source: { ...reading(10, 1)._source, value: 10 } }
+  const { faults } = checkRuleTest({ rule: 'a', from: 10, to: 20, documents: [bad], alerts: [] })
+  assert.match(faults[0]!.message, /^value must have its integer as "raw"/)
+})
+
 test('documents of a block are taken by their places in it', () => {
   const at = (_id: string, more: object, to = '0xa') => ({
     ...sent(12, 1),
