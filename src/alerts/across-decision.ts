@@ -1,4 +1,5 @@
 import {
+  isUnseen,
   type MergedEnd,
   type MergedEvent,
   type MergedOpening,
@@ -98,7 +99,7 @@ export const createAcrossDecision = (
     const kept = Math.max(...records.map(record => record?.kept ?? 0))
     const stored = Math.max(...all.map(storedSince))
     if (running && (running.from < stored || !isSame(running, all, since))) running = undefined
-    const note = noteOfDecision({ of, since, until, reach }, all)
+    const note = noteOfDecision({ of, since: running?.gapUntil ?? since, until, reach }, all)
     const record = records[networks.indexOf(own)]
     const heads = acrossHeads(all, deep)
     const saved = { rule: rule.rule, revision, decided: until, heads }
@@ -116,6 +117,8 @@ export const createAcrossDecision = (
     if (running === undefined) return { ...note }
     const { from, merged, cursors } = running
     const rows = nextRows(rule, running, all, [from, until])
+    const gaps = rows.flatMap(({ entries }) => entries.filter(isUnseen))
+    running.gapUntil = Math.max(running.gapUntil, ...gaps.map(it => it.until))
     const events = until > from ? merged.advance(rows, until) : []
     for (const { network, reader, state } of all)
       Object.assign(cursors.get(network)!, { head: reader.seenBlock(state.upto) })
@@ -169,9 +172,9 @@ const beginBefore = (time: number, { reader, state }: SeenNetwork): number => {
 }
 
 /** The first moment since which no block is pruned: what lies before stays as it is told. */
-const storedSince = ({ reader, state: { since, upto } }: SeenNetwork): number => {
-  const first = reader.storedFrom(upto, since)
-  return first === since ? 0 : reader.timeOf(first) + 1
+const storedSince = ({ reader, state: { since, clock } }: SeenNetwork): number => {
+  const first = reader.floor()
+  return first <= since ? 0 : (reader.firstAt(first, 0)?.time ?? clock) + 1
 }
 
 const NO_CHANGES = { opened: [], ended: [], reopened: [], withdrawn: [] }

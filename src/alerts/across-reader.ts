@@ -1,6 +1,5 @@
 import { prepareAltered } from '../engine/alterations.ts'
 import { createBlocks, newestBlock, timeOfBlock } from '../engine/blocks.ts'
-import type { Range } from '../lib/ranges.ts'
 import type { Confirmations } from '../rules/rule.ts'
 import type { Db } from '../sqlite/database.ts'
 import { NOT_DUE, STATES } from './alert.ts'
@@ -49,11 +48,13 @@ export const createAcrossReader = (db: Db) => {
     `SELECT block AS number, time, rows FROM rule_rows JOIN row_list ON n = list
      WHERE rule = ? AND block > ? AND time >= ? AND time < ? ORDER BY block`,
   )
+  const lastRows = db
+    .prepare<[number, number], string>(
+      'SELECT rows FROM rule_rows JOIN row_list ON n = list WHERE rule = ? AND time < ? ORDER BY block DESC LIMIT 1',
+    )
+    .pluck()
   const firstAt = db.prepare<[number, number], { number: number; time: number }>(
     'SELECT number, time FROM block WHERE number >= ? AND time >= ? ORDER BY number LIMIT 1',
-  )
-  const segmentsDown = db.prepare<[number], Range>(
-    'SELECT first AS "from", last AS "to" FROM segment WHERE scoped = 0 AND first <= ? ORDER BY first DESC',
   )
   const open = db.prepare<[number, number, number, number], { id: string; key: string }>(
     `SELECT a.id, x.key FROM across_alert x JOIN alert a ON a.n = x.alert
@@ -79,6 +80,8 @@ export const createAcrossReader = (db: Db) => {
     /** All that is read meanwhile is of one state of the store. */
     snapshot: <T>(run: () => T): T => db.transaction(run)(),
     chainId: blocks.chainId,
+    /** Blocks below are pruned. */
+    floor: blocks.floor,
     hash: blocks.hash,
     seenBlock: (number: number): SeenBlock => ({ number, hash: blocks.hash(number) ?? '', serial: altered().serial }),
     /** Whether the block is still there, and was all the time. */
@@ -93,15 +96,6 @@ export const createAcrossReader = (db: Db) => {
       const found = record.get(rule)
       return found && { ...found, heads: JSON.parse(found.heads) as NetworkHeads }
     },
-    /** The first block from which all up to one are stored; not looked for below `down`. */
-    storedFrom(upto: number, down: number): number {
-      let first = upto + 1
-      for (const { from, to } of segmentsDown.iterate(upto)) {
-        if (to < first - 1 || first <= down) break
-        first = from
-      }
-      return Math.max(first, down)
-    },
     timeOf: (number: number): number => timeOfBlock(db, number) ?? -1,
     /** The first block above or at `from` whose time is `time` or later. */
     firstAt: (from: number, time: number) => firstAt.get(from, time),
@@ -110,6 +104,8 @@ export const createAcrossReader = (db: Db) => {
       rows
         .all(rule, above, from, to)
         .map(({ rows: text, ...block }) => ({ block, entries: JSON.parse(text) as Row[] })),
+    /** The entries of the last row before a moment. */
+    lastEntries: <Row>(rule: number, before: number) => JSON.parse(lastRows.get(rule, before) ?? '[]') as Row[],
     /** Episodes that are open at a moment: the alert and its key. */
     open: (rule: number, revision: number, at: number) => open.all(rule, revision, at, at),
     /** Alerts that open or end at a moment or later. */

@@ -4,6 +4,7 @@ import {
   comesBeforeBlock,
   createMergedSequence,
   createMergedWindow,
+  isUnseen,
   type MergedReplay,
   type MergedRow,
   type NetworkBlock,
@@ -55,10 +56,12 @@ export interface RunningDecision {
   since: number
   /** What comes before is decided. */
   from: number
-  merged: MergedReplay<unknown>
+  merged: MergedReplay<object>
   cursors: Map<string, NetworkCursor>
   /** Open episodes by their keys: own alerts, and undefined for those of other networks. */
   open: Map<string, string | undefined>
+  /** Up to where the last gap goes. */
+  gapUntil: number
   /** Sequences of this network that made no alerts, since their blocks had too many. */
   untold: number
 }
@@ -89,14 +92,19 @@ export const beginDecision = (
     )
   const before = all.map(({ network, reader }) => reader.timeOf(cursors.get(network)!.scan - 1))
   const open = openAt(start)
-  const options = { start, since, firstAt: (time: number) => firstOfAll(all, cursors, time) }
+  const first = 'steps' in of && isUndone(of) ? since : start - secondsBack(of) + 1
+  const gaps = all.flatMap(({ reader }) => reader.lastEntries<object>(rule.rule, first).filter(isUnseen))
+  const options = {
+    ...{ start, since: Math.max(since, ...gaps.map(({ until }) => until)) },
+    firstAt: (time: number) => firstOfAll(all, cursors, time),
+    firstAfter: (block: NetworkBlock) => firstAfterBlock(all, cursors, block),
+  }
   const merged = (
     'conditions' in of
       ? createMergedWindow(of, { ...options, open: open.keys(), isShown: network => network === own })
       : createMergedSequence(of, options)
-  ) as MergedReplay<unknown>
-  const started: RunningDecision = { since, from: start, merged, cursors, open, untold: 0 }
-  const first = 'steps' in of && isUndone(of) ? since : start - secondsBack(of) + 1
+  ) as MergedReplay<object>
+  const started: RunningDecision = { since, from: start, merged, cursors, open, gapUntil: options.since, untold: 0 }
   merged.load(nextRows(rule, started, all, [first, start]), Math.max(0, ...before))
   const hold = holdOf(rule)
   if (hold === 0 || start === since) return started
@@ -117,34 +125,51 @@ export const nextRows = (
   { cursors }: Pick<RunningDecision, 'cursors'>,
   all: readonly SeenNetwork[],
   times: [number, number],
-): MergedRow<unknown>[] =>
+): MergedRow<object>[] =>
   all
     .flatMap(({ network, reader }) => {
       const cursor = cursors.get(network)!
-      const rows = reader.rows<unknown>(rule, cursor.row, times)
+      const rows = reader.rows<object>(rule, cursor.row, times)
       cursor.row = rows.at(-1)?.block.number ?? cursor.row
       return rows.map(({ block, entries }) => ({ block: { network, ...block }, entries }))
     })
     .sort((a, b) => (comesBeforeBlock(a.block, b.block) ? -1 : 1))
 
-/** Blocks are in the order of their times. */
+/** Blocks are in the order of their times; some may be missing. */
 export const firstFrom = (reader: AcrossReader, { since, upto }: WindowState, time: number): number => {
   let [low, high] = [since, upto + 1]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    if (reader.timeOf(middle) < time) low = middle + 1
+    if ((reader.firstAt(middle, 0)?.time ?? Number.POSITIVE_INFINITY) < time) low = middle + 1
     else high = middle
   }
   return low
 }
 
 const firstOfAll = (all: readonly SeenNetwork[], cursors: RunningDecision['cursors'], time: number) =>
-  all
-    .flatMap(({ network, reader }) => firstOfNetwork(cursors.get(network)!, { network, reader }, time))
-    .reduce<NetworkBlock | undefined>(
-      (first, one) => (first === undefined || comesBeforeBlock(one, first) ? one : first),
-      undefined,
-    )
+  firstBlockOf(all.flatMap(({ network, reader }) => firstOfNetwork(cursors.get(network)!, { network, reader }, time)))
+
+const firstAfterBlock = (
+  all: readonly SeenNetwork[],
+  cursors: RunningDecision['cursors'],
+  { network, number, time }: NetworkBlock,
+) =>
+  firstBlockOf(
+    all.flatMap((one): NetworkBlock[] => {
+      const { scan } = cursors.get(one.network)!
+      const found =
+        one.network === network
+          ? one.reader.firstAt(number + 1, 0)
+          : one.reader.firstAt(scan, one.network > network ? time : time + 1)
+      return found ? [{ network: one.network, ...found }] : []
+    }),
+  )
+
+const firstBlockOf = (blocks: readonly NetworkBlock[]) =>
+  blocks.reduce<NetworkBlock | undefined>(
+    (first, one) => (first === undefined || comesBeforeBlock(one, first) ? one : first),
+    undefined,
+  )
 
 const firstOfNetwork = (
   cursor: NetworkCursor,

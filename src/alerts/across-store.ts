@@ -1,8 +1,9 @@
 import { createBlocks } from '../engine/blocks.ts'
 import type { Db } from '../sqlite/database.ts'
-import type { MergedEntry } from '../windows/merged.ts'
+import type { MergedEntry, UnseenUntil } from '../windows/merged.ts'
 import type { StepMatch } from '../windows/sequence.ts'
 import type { WindowLimits } from '../windows/window.ts'
+import { createAcrossGaps } from './across-gaps.ts'
 import type { NetworkHeads } from './across-reader.ts'
 import { createStrandedAlerts } from './across-stranded.ts'
 import { type AlertWindow, dueOf, NOT_DUE, type RuleMatch } from './alert.ts'
@@ -64,6 +65,7 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
   const memory = createRuleMemory<AcrossRule, GatheredState>(tables)
   const { rules, running, notes, enter } = memory
   const stranded = createStrandedAlerts(db, tables)
+  const gaps = createAcrossGaps(db, tables)
   const countRows = prepareRowCount(db)
   const numberOf = db.prepare<[string], number>('SELECT n FROM alert WHERE id = ?').pluck()
   const put = db.prepare(
@@ -87,11 +89,7 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
   const recordOf = db.prepare<[number], { heads: string; kept: number }>(
     'SELECT heads, kept FROM across WHERE rule = ?',
   )
-  const dropRows = db.prepare('DELETE FROM rule_rows WHERE rule = ? AND time < ?')
-  const dropSettled = db.prepare(
-    `DELETE FROM across_alert WHERE rule = ? AND ended < ? AND alert IN
-       (SELECT n FROM alert WHERE state = 4 OR (state = 1 AND across_alert.key IS NULL))`,
-  )
+  const forget = prepareForget(db)
   const saveHeights = createFinalHeights(db)
   const dropAbove = db.prepare('DELETE FROM across_alert WHERE alert IN (SELECT n FROM alert WHERE block > ?)')
 
@@ -110,12 +108,13 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
     // Filled later: it stays missing.
     if (block.number <= state.upto) return
     const now = { number: block.number, time: Math.max(block.time, state.clock) }
-    if (block.number !== state.upto + 1) Object.assign(state, { since: now.number, sinceTime: now.time })
+    const unseen: UnseenUntil = { gap: now.number, until: now.time }
+    if (block.number !== state.upto + 1) gaps.note(of.rule, { number: state.upto, time: state.clock }, unseen)
     const taken = entries.slice(0, Math.max(0, of.limits.rows - state.rows))
-    if (taken.length > 0) tables.addRows(of.rule, now, taken)
-    state.rows += taken.length
     // As after a missing block.
-    if (taken.length < entries.length) Object.assign(state, { since: now.number + 1, sinceTime: now.time })
+    const row = taken.length < entries.length ? [...taken, unseen] : taken
+    if (row.length > 0) tables.addRows(of.rule, now, row)
+    state.rows += taken.length
     state.refused += entries.length - taken.length
     Object.assign(state, { upto: now.number, clock: now.time })
     tables.saveState(of.rule, state)
@@ -161,8 +160,7 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
       running.delete(rule)
     }
     if (kept === (before?.kept ?? 0)) return
-    dropRows.run(rule, kept)
-    dropSettled.run(rule, kept)
+    forget(rule, kept)
     running.delete(rule)
   }
 
@@ -197,6 +195,7 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
     back(to: number) {
       enter()
       running.clear()
+      gaps.back(to, rules.keys())
       dropAbove.run(to)
     },
     /** The networks that wait for this one read how far it is final. */
@@ -205,6 +204,22 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
     },
     tells: (rule: number): boolean => rules.get(rule)?.notifyResolved === true,
     notes: () => notes,
+  }
+}
+
+/** Forgets rows, and alerts that are over, of before a moment. */
+const prepareForget = (db: Db) => {
+  // The last one may say that a gap follows.
+  const dropRows = db.prepare(
+    `DELETE FROM rule_rows WHERE rule = @rule AND block < (SELECT max(block) FROM rule_rows WHERE rule = @rule AND time < @kept)`,
+  )
+  const dropSettled = db.prepare(
+    `DELETE FROM across_alert WHERE rule = ? AND ended < ? AND alert IN
+       (SELECT n FROM alert WHERE state = 4 OR (state = 1 AND across_alert.key IS NULL))`,
+  )
+  return (rule: number, kept: number) => {
+    dropRows.run({ rule, kept })
+    dropSettled.run(rule, kept)
   }
 }
 

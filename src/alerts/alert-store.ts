@@ -202,9 +202,9 @@ export const createAlertStore = (db: Db, now: () => number = Date.now) => {
       quiet.drop(to)
       readAgain.run(to + 1, OF_STATE, to + 1)
       for (const alert of alerts.above(to)) takeBack(alert, at)
+      across.back(to)
       const reopened = windows.back(to)
       sequences.back()
-      across.back(to)
       for (const n of reopened) changeAt(reopen)(n)
     },
 

@@ -1,7 +1,6 @@
 import { timeOfBlock } from '../engine/blocks.ts'
 import type { Db } from '../sqlite/database.ts'
 import type { WindowEntry } from '../windows/entries.ts'
-import type { StepMatch } from '../windows/sequence.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import type { AlertWindow } from './alert.ts'
 
@@ -140,7 +139,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
         yield { block: block as WindowBlock, entries: JSON.parse(rows) as Row[] }
     },
     /** The same list of several rules is stored once. */
-    addRows: (rule: number, { number, time }: WindowBlock, entries: readonly (WindowEntry | StepMatch)[]) =>
+    addRows: (rule: number, { number, time }: WindowBlock, entries: readonly object[]) =>
       addRows.run(rule, number, time, lists.add(entries)),
     /** The last block with rows, up to one. */
     lastRow: (rule: number, upTo: number): number | undefined => lastRow.get(rule, upTo) ?? undefined,

@@ -1,5 +1,5 @@
 import type { WindowEntry } from './entries.ts'
-import { createRuleSequence, type SequenceShape, type StepMatch } from './sequence.ts'
+import { createRuleSequence, isUndone, type SequenceShape, type StepMatch } from './sequence.ts'
 import { reachOf, type ShownCondition, type WindowSpec, windowsLong } from './spec.ts'
 import { createRuleWindow, type WindowBlock } from './window.ts'
 
@@ -9,10 +9,16 @@ export interface NetworkBlock extends WindowBlock {
   network: string
 }
 
+/** In a row: matches are not known after its block and before another one, of this number and time. */
+export interface UnseenUntil {
+  gap: number
+  until: number
+}
+
 /** What a rule found in a block of one of its networks. */
 export interface MergedRow<Row> {
   block: NetworkBlock
-  entries: Row[]
+  entries: (Row | UnseenUntil)[]
 }
 
 /** `last`: id of the last match of the entry. */
@@ -56,6 +62,7 @@ export interface MergeOptions {
   since: number
   /** The first block of any network, in their order, from a time on; the times asked for never decrease. */
   firstAt(time: number): NetworkBlock | undefined
+  firstAfter(block: NetworkBlock): NetworkBlock | undefined
 }
 
 interface MergedRule<Row> {
@@ -65,6 +72,8 @@ interface MergedRule<Row> {
   settle(now: WindowBlock): void
   /** Returns the time at which something may change because of it, if it is not that of a span. */
   step(now: WindowBlock, block: NetworkBlock, entries: readonly Row[], to: MergedEvent[]): number | undefined
+  /** Nothing is known after a block and before another one, which may come in the same second. */
+  skip(now: WindowBlock, next: NetworkBlock): void
 }
 
 export const comesBeforeBlock = (a: NetworkBlock, b: NetworkBlock): boolean =>
@@ -74,14 +83,27 @@ export const comesBeforeBlock = (a: NetworkBlock, b: NetworkBlock): boolean =>
  * Decides a rule over the blocks of several networks, in the order of their times; at the same time,
  * networks come by their names. Blocks at which nothing can change are left out.
  */
-const createMerge = <Row>({ spans, load, settle, step }: MergedRule<Row>, { start, since, firstAt }: MergeOptions) => {
+const createMerge = <Row extends object>(
+  { spans, load, settle, step, skip }: MergedRule<Row>,
+  { start, since, firstAt, firstAfter }: MergeOptions,
+) => {
   const numberOf = createBlockNumbers()
   const firstDues = spans.map(span => since + span).filter(due => due > start)
   const dues = [[start, ...firstDues.sort((a, b) => a - b)], ...[...spans, 0].map((): number[] => [])]
   const heads = dues.map(() => 0)
+  /** A gap follows: what holds all the same is decided with the next block. */
+  let gapAfter: NetworkBlock | undefined
 
   const noteRow = (time: number) => {
-    for (const [i, span] of spans.entries()) if (time + span > start) dues[i + 1]!.push(time + span)
+    for (const [i, span] of spans.entries()) if (time + span > start) addInOrder(dues[i + 1]!, time + span)
+  }
+  const noteGaps = (now: WindowBlock, block: NetworkBlock, entries: readonly (Row | UnseenUntil)[]) => {
+    for (const entry of entries) {
+      if (!isUnseen(entry)) continue
+      skip(now, { network: block.network, number: entry.gap, time: entry.until })
+      noteRow(entry.until)
+      gapAfter = block
+    }
   }
   /** The next time at which something may change without a row. */
   const nextDue = () => Math.min(...dues.map((all, i) => all[heads[i]!] ?? Number.POSITIVE_INFINITY))
@@ -96,21 +118,27 @@ const createMerge = <Row>({ spans, load, settle, step }: MergedRule<Row>, { star
       heads[i] = head
     }
   }
-  const take = (block: NetworkBlock, entries: readonly Row[], to: MergedEvent[]) => {
-    const due = step({ number: numberOf(block.time), time: block.time }, block, entries, to)
+  const take = (block: NetworkBlock, entries: readonly (Row | UnseenUntil)[], to: MergedEvent[]) => {
+    const now = { number: numberOf(block.time), time: block.time }
+    gapAfter = undefined
+    const due = step(now, block, entries.filter(isMatch), to)
     passDues(block.time)
-    if (due !== undefined) dues.at(-1)!.push(due)
+    if (due !== undefined) addInOrder(dues.at(-1)!, due)
     if (entries.length > 0) noteRow(block.time)
+    noteGaps(now, block, entries)
   }
 
   return {
     /** Takes over rows before the start, in their order. `last`: the time of the last block before it. */
     load(rows: readonly MergedRow<Row>[], last: number) {
       for (const { block, entries } of rows) {
-        load({ number: numberOf(block.time), time: block.time }, block, entries)
+        const now = { number: numberOf(block.time), time: block.time }
+        load(now, block, entries.filter(isMatch))
         noteRow(block.time)
+        noteGaps(now, block, entries)
       }
       settle({ number: numberOf(last), time: last })
+      gapAfter = undefined
     },
     /** Goes on with all blocks before a time, of which these rows come next. */
     advance(rows: readonly MergedRow<Row>[], until: number): MergedEvent[] {
@@ -118,7 +146,8 @@ const createMerge = <Row>({ spans, load, settle, step }: MergedRule<Row>, { star
       for (let i = 0; ; ) {
         const row = rows[i]
         const due = nextDue()
-        const block = due < until && due <= (row?.block.time ?? until) ? firstAt(due) : undefined
+        const next = gapAfter && firstAfter(gapAfter)
+        const block = next ?? (due < until && due <= (row?.block.time ?? until) ? firstAt(due) : undefined)
         if (block && block.time < until && (row === undefined || comesBeforeBlock(block, row.block)))
           take(block, [], events)
         else if (row === undefined) return events
@@ -131,7 +160,17 @@ const createMerge = <Row>({ spans, load, settle, step }: MergedRule<Row>, { star
   }
 }
 
-export interface MergedReplay<Row> extends ReturnType<typeof createMerge<Row>> {
+export const isUnseen = (entry: object): entry is UnseenUntil => 'gap' in entry
+const isMatch = <Row extends object>(entry: Row | UnseenUntil): entry is Row => !isUnseen(entry)
+
+/** Nearly always at the end. */
+const addInOrder = (numbers: number[], one: number) => {
+  let at = numbers.length
+  while (at > 0 && numbers[at - 1]! > one) at--
+  numbers.splice(at, 0, one)
+}
+
+export interface MergedReplay<Row extends object> extends ReturnType<typeof createMerge<Row>> {
   /** Sets which episodes are open. */
   setOpen?(keys: readonly string[]): void
 }
@@ -168,6 +207,10 @@ export const createMergedWindow = (
     spans: [seconds, ...new Set(compared)].map((it, i) => (i === 0 ? it : windowsLong(spec.within, it + 1).seconds!)),
     load: (now, _, entries) => window.load(now, entries),
     settle: window.settle,
+    skip(now, { time }) {
+      window.setSince({ number: now.number + 1, time })
+      holding.clear()
+    },
     step(now, at, entries, to) {
       const { opened, ended, first, began, broke } = window.step(now, entries)
       for (const key of began) holding.set(key, now)
@@ -214,12 +257,22 @@ export const createMergedSequence = (shape: SequenceShape, options: MergeOptions
   const sequence = createRuleSequence(shape, WITHOUT_LIMITS)
   const placed = ({ number, network }: Omit<NetworkBlock, 'time'>, matches: readonly StepMatch[]) =>
     matches.map(match => ({ ...match, id: `${network}\n${number}\n${match.id}` }))
+  /** Up to there, what ends a sequence may have come unseen. */
+  let blind: NetworkBlock | undefined
+  const isBlind = (at: NetworkBlock) => isUndone(shape) && blind !== undefined && comesBeforeBlock(at, blind)
   return createMerge<StepMatch>(
     {
       spans: [shape.within.seconds!],
-      load: (now, at, matches) => sequence.load(now, placed(at, matches)),
+      load(now, at, matches) {
+        if (!isBlind(at)) sequence.load(now, placed(at, matches))
+      },
       settle: sequence.settle,
+      skip(_, next) {
+        if (blind === undefined || comesBeforeBlock(blind, next)) blind = next
+        sequence.skip()
+      },
       step(now, at, matches, to) {
+        if (isBlind(at)) return
         for (const { key, steps, last } of sequence.step(now, placed(at, matches)).found) {
           const places = steps.map(({ id }) => {
             const [network, block, _id] = id.split('\n') as [string, string, string]

@@ -48,6 +48,8 @@ const LEFT: SequenceShape = { ...PAIR, isMissing: true }
 interface Mined {
   raw: RawBlock
   text: string
+  /** Whether the rule did not look at it. */
+  isUnseen?: boolean
 }
 const timeOf = ({ raw: { block } }: Mined) => Number(block.timestamp)
 const numberOf = ({ raw: { block } }: Mined) => Number(block.number)
@@ -77,6 +79,7 @@ const entriesOf = (spec: WindowSpec, text: string, id: string): (WindowEntry & {
   })
 }
 
+const textOf = ({ text, isUnseen }: Mined) => (isUnseen ? '' : text)
 const isWindow = (of: WindowSpec | SequenceShape): of is WindowSpec => 'conditions' in of
 
 interface Options {
@@ -133,7 +136,7 @@ const setUp = ({ of, networks: count, confirmations = 0, most = 1_000, ...depths
       chain: [] as Mined[],
       highest: 0,
       put(mined: Mined, fails = false) {
-        const { raw, text } = mined
+        const { raw, text, isUnseen } = mined
         const number = Number(raw.block.number)
         const id = `${name} ${number}`
         const matches = isWindow(of) ? [] : matchesOf(text, id)
@@ -142,7 +145,7 @@ const setUp = ({ of, networks: count, confirmations = 0, most = 1_000, ...depths
           ...{ number, time: Number(raw.block.timestamp), hash: raw.block.hash, receivedAt: 5 },
           own: { _id: raw.block.hash, _type: 'block', source: '{}' },
           sources: entries.map(({ last }) => ({ _id: last, _type: 'event', source: '{}' })),
-          matched: new Map([[1, revision]]),
+          matched: new Map(isUnseen ? [] : [[1, revision]]),
           rules: isWindow(of)
             ? [{ rule: 1, entries: entries.map(({ last: _, ...entry }) => entry), lasts: entries.map((_, i) => i) }]
             : [],
@@ -196,7 +199,7 @@ const setUp = ({ of, networks: count, confirmations = 0, most = 1_000, ...depths
   })
   return {
     networks,
-    mine(network: number, text: string, time: number, { salt = '', fails = false } = {}) {
+    mine(network: number, text: string, time: number, { salt = '', fails = false, isUnseen = false } = {}) {
       const one = networks[network]!
       const last = one.chain.at(-1)?.raw
       const [raw] = makeChain({
@@ -209,7 +212,7 @@ const setUp = ({ of, networks: count, confirmations = 0, most = 1_000, ...depths
         assert.throws(() => one.put({ raw, text: '9a 9a 0a 1a' }, true), /full/)
         one.chain = before
       }
-      one.put({ raw, text })
+      one.put({ raw, text, isUnseen })
     },
     look: () => networks.map(one => one.look()),
     /** What is alive, as `network block key`. */
@@ -443,6 +446,55 @@ test('a paused rule begins anew where it goes on, and tells then what was pendin
   assert.deepEqual(alive(), ['confirmed b 17 b', 'confirmed b 11 a'])
 })
 
+test('what was found before blocks that the rule did not see is told all the same, and is taken back with its blocks', () => {
+  const { mine, look, alive, networks } = setUp({ of: PAIR, networks: 2, confirmations: 9 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  mine(0, '0a 0b', 1_010)
+  mine(1, '1a', 1_020)
+  mine(0, '', 1_030)
+  mine(1, '', 1_031, { isUnseen: true })
+  for (const i of [0, 1]) mine(i, '', 1_040)
+  mine(1, '1b', 1_041)
+  for (const i of [0, 1]) mine(i, '', 1_050)
+  look()
+  // What was not seen may have ended the other one.
+  assert.deepEqual(alive(), ['pending b 11 a'])
+  networks[0]!.back(10)
+  for (const time of [1_011, 1_060, 1_070, 1_080])
+    for (const i of [0, 1]) mine(i, '', Math.max(time, 1_051), { salt: 'other' })
+  look()
+  assert.deepEqual(alive(), [])
+})
+
+test('silence is none while a network has blocks that the rule did not see', () => {
+  const { mine, look, alive } = setUp({ of: NONE, networks: 2 })
+  for (const i of [0, 1]) mine(i, '5', 1_000)
+  for (const i of [0, 1]) mine(i, '5', 1_040)
+  mine(0, '', 1_060, { isUnseen: true })
+  mine(1, '', 1_095)
+  mine(0, '', 1_100)
+  mine(1, '', 1_149)
+  mine(0, '', 1_150)
+  look()
+  assert.deepEqual(alive(), [])
+  for (const i of [0, 1]) mine(i, '', 1_160)
+  look()
+  assert.deepEqual(alive().length, 1)
+})
+
+test('at its limit of rows, a rule still decides what it has', () => {
+  const { mine, look, alive, networks } = setUp({ of: MANY, networks: 2 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  networks[0]!.change({ limits: { keys: 1_000, rows: 2 } })
+  mine(0, '1a 1b', 1_010)
+  mine(1, '1a', 1_015)
+  mine(0, '1a 1b', 1_020)
+  mine(1, '1a', 1_025)
+  for (const i of [0, 1]) mine(i, '', 1_030)
+  look()
+  assert.deepEqual(alive(), ['confirmed b 12 a'])
+})
+
 test('where networks come and go, what is told stays, and the rule begins anew', () => {
   const { mine, look, alive, told, networks } = setUp({ of: PAIR, networks: 3 })
   const names = networks.map(({ name }) => name)
@@ -541,7 +593,7 @@ const expectedOf = (
     )
     .sort((a, b) => a.time - b.time || (a.name === b.name ? a.number - b.number : a.name < b.name ? -1 : 1))
   const since = Math.max(...chains.map(([first]) => timeOf(first!)))
-  const until = Math.min(...chains.map(chain => timeOf(chain.at(-1)!)))
+  const until = Math.min(...chains.map(chain => timeOf(chain.findLast(({ isUnseen }) => !isUnseen)!)))
   const isDeep = (time: number) =>
     chains.every(chain => chain.filter(one => timeOf(one) > time).length >= Math.max(confirmations, 1))
   const found: string[] = []
@@ -549,8 +601,18 @@ const expectedOf = (
   const sequence = isWindow(of) ? undefined : createRuleSequence(of, LIMITS)
   const window = isWindow(of) ? createRuleWindow(of, LIMITS) : undefined
   window?.setSince({ number: 1, time: since })
-  for (const [i, { name, mined, time, number }] of all.entries()) {
-    if (time >= until) break
+  /** The last block before which what was not seen could have ended a sequence. */
+  let blind = -1
+  const skip = (i: number) => {
+    const { name, number } = all[i]!
+    const chain = all.filter(one => one.name === name && one.number > number)
+    if (!chain[0]?.mined.isUnseen) return
+    const next = chain.find(({ mined }) => !mined.isUnseen)!
+    window?.setSince({ number: i + 2, time: next.time })
+    sequence?.skip()
+    blind = Math.max(blind, all.indexOf(next) - 1)
+  }
+  const decide = (i: number, { name, mined, time, number }: (typeof all)[number]) => {
     const now = { number: i + 1, time }
     const id = `${name} ${number}`
     const told = (key: string) => (end?: { id: string; time: number }) => {
@@ -559,16 +621,17 @@ const expectedOf = (
     }
     if (sequence) {
       // What is not known could have ended it.
-      if (time < since && of !== THREE) continue
-      const { found: complete } = sequence.step(now, matchesOf(mined.text, id))
-      if (time < since) continue
+      if (time < since && of !== THREE) return
+      if (of !== THREE && i <= blind) return
+      const { found: complete } = sequence.step(now, textOf(mined) === '' ? [] : matchesOf(mined.text, id))
+      if (time < since) return
       for (const { key, steps } of complete) found.push(told(`${key} ${steps.map(({ id }) => id)}`)())
-      continue
+      return
     }
-    const entries = entriesOf(of as WindowSpec, mined.text, id)
+    const entries = entriesOf(of as WindowSpec, textOf(mined), id)
     if (time < since) {
       window!.load(now, entries)
-      continue
+      return
     }
     const { ended, opened, first } = window!.step(now, entries)
     for (const key of ended) {
@@ -578,13 +641,18 @@ const expectedOf = (
     for (const key of opened) open.set(key, told(key))
     for (const { key, value } of first) found.push(told(`${key} ${value}`)())
   }
+  for (const [i, { name, mined, time, number }] of all.entries()) {
+    if (time >= until) break
+    decide(i, { name, mined, time, number })
+    if (!mined.isUnseen) skip(i)
+  }
   for (const one of open.values()) found.push(one())
   return found.sort()
 }
 
 const MESSAGES = /^(C(RC)*R?T)*(C(RC)*R?)?$/
 
-test(`alerts of several networks are those of the chains in the end: ${CASES} histories with kills, failed writes and reorganisations`, () => {
+test(`alerts of several networks are those of the chains in the end: ${CASES} histories with kills, failed writes, gaps and reorganisations`, () => {
   let [alerts, taken] = [0, 0]
   for (let seed = 1; seed <= CASES; seed++) {
     const { int, pick } = createRandom(seed)
@@ -602,14 +670,17 @@ test(`alerts of several networks are those of the chains in the end: ${CASES} hi
       if (isWindow(of)) return `${int(1, 6)}${pick(['a', 'b'])}`
       return `${of.hasUntil && int(0, 9) === 0 ? '~' : int(0, steps - 1)}${pick(['a', 'b'])}`
     }
+    let maySkip = false
     const timeAt = (i: number) => timeOf(networks[i]!.chain.at(-1)!)
     const mineOne = (i: number) => {
       const text = int(0, 2) === 0 ? '' : Array.from({ length: int(1, 2) }, oneMatch).join(' ')
       const after = pick([0, 1, 5, 5, 10, 10, 20, 45])
       const time = networks[i]!.chain.length === 0 ? 1_000 + int(0, 20) : timeAt(i) + after
-      mine(i, text, time, { salt: `${seed} ${int(0, 1e9)}`, fails: int(0, 9) === 0 })
+      const isUnseen = maySkip && int(0, 9) === 0
+      mine(i, text, time, { salt: `${seed} ${int(0, 1e9)}`, fails: int(0, 9) === 0, isUnseen })
     }
     for (const i of networks.keys()) for (let n = int(1, 2); n > 0; n--) mineOne(i)
+    maySkip = true
     /** It stands still for a while. */
     let still = -1
     for (let i = 0; i < 90; i++) {
@@ -637,6 +708,7 @@ test(`alerts of several networks are those of the chains in the end: ${CASES} hi
         mineOne(int(0, 2) === 0 ? pick(moving) : moving[0]!)
       }
     }
+    maySkip = false
     const top = Math.max(...networks.map((_, i) => timeAt(i)))
     for (const i of networks.keys()) while (timeAt(i) < top + 30) mineOne(i)
     for (let i = 0; i < 3; i++) for (const one of networks) one.look()
