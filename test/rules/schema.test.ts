@@ -746,7 +746,10 @@ test('what a rule says about its messages is checked', () => {
   accepted(withNotify({}))
   accepted(withNotify({ quiet: { by: ['args.to', 'address'], blocks: 50 } }))
   accepted(withNotify({ quiet: { seconds: 2_592_000 } }))
-  refused(withNotify(5), 'config.notify: notify must be an object with "quiet", "group", "resolved" and "again", not 5.')
+  refused(
+    withNotify(5),
+    'config.notify: notify must be an object with "quiet", "group", "resolved" and "again", not 5.',
+  )
   refused(
     withNotify({ quite: {} }),
     'config.notify.quite: "quite" is not a property of notify, which has "quiet", "group", "resolved" and "again". Did you mean "quiet"?',
