@@ -6,6 +6,7 @@ import {
   type NetworkBlock,
   secondsBack,
 } from '../windows/merged.ts'
+import { shownSteps } from '../windows/sequence.ts'
 import { namedKey } from '../windows/shown-key.ts'
 import type { AcrossReader, AcrossRecord, AcrossStored, NetworkHeads } from './across-reader.ts'
 import {
@@ -238,17 +239,11 @@ const foundAlert = (
 
 const shownAcross = ({ of, by }: DecidedRule, at: NetworkBlock, shown: MergedOpening['shown']): AlertWindow => {
   const { key, first, fromTime, conditions, matches, ids, steps } = shown
-  const isMissing = 'isMissing' in of && of.isMissing
   return {
     key: namedKey({ by }, key, first),
     window: { fromTime, toTime: at.time, seconds: of.within.seconds! },
     ...{ conditions, matches, entities: ids },
-    ...(steps && {
-      steps: [
-        ...steps.map(({ network, block, id }) => ({ network, block, _id: id })),
-        ...(isMissing ? [{ missing: true as const }] : []),
-      ],
-    }),
+    ...('isMissing' in of && steps && { steps: shownSteps(of, { steps }) }),
     late: false,
   }
 }

@@ -86,8 +86,10 @@ export const createAcrossReader = (db: Db) => {
     seenBlock: (number: number): SeenBlock => ({ number, hash: blocks.hash(number) ?? '', serial: altered().serial }),
     /** Whether the block is still there, and was all the time. */
     isSame({ number, hash, serial }: SeenBlock): boolean {
-      if (blocks.hash(number) !== hash || altered().serial < serial) return false
-      const since = altered().alterations.filter(one => one.serial > serial && one.kinds === undefined)
+      if (blocks.hash(number) !== hash) return false
+      const { serial: last, alterations } = altered()
+      if (last < serial) return false
+      const since = alterations.filter(one => one.serial > serial && one.kinds === undefined)
       return !since.some(({ from, to }) => from <= number && number <= to)
     },
     newest,

@@ -145,8 +145,9 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
       if (n === undefined || end.run(at, n).changes === 0) continue
       showEnd.run(JSON.stringify(shown), n)
     }
-    release.run(rule, Math.min(found.settled, found.decided))
-    for (const n of over.all(rule, Math.min(found.settled, found.decided))) alerts.resolve(n)
+    const final = Math.min(found.settled, found.decided)
+    release.run(rule, final)
+    for (const n of over.all(rule, final)) alerts.resolve(n)
     prune(of, found)
     save.run(rule, of.revision, JSON.stringify(found.heads), found.decided, found.kept)
   }

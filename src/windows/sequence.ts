@@ -196,9 +196,9 @@ export const createRuleSequence = (shape: SequenceShape, limits: WindowLimits) =
 
 export const shownSteps = (
   { isMissing }: Pick<SequenceShape, 'isMissing'>,
-  { steps }: Pick<FoundSequence, 'steps'>,
+  { steps }: { steps: readonly SequencePlace[] },
 ): ShownStep[] => [
-  ...steps.map(({ block, id }) => ({ block, _id: id })),
+  ...steps.map(({ id, ...place }) => ({ ...place, _id: id })),
   ...(isMissing ? [{ missing: true as const }] : []),
 ]
 
