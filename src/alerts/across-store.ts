@@ -74,7 +74,6 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
   const drop = db.prepare('DELETE FROM across_alert WHERE alert = ?')
   const end = db.prepare('UPDATE across_alert SET ended = ? WHERE alert = ?')
   const showEnd = db.prepare("UPDATE alert SET windows = json_set(windows, '$.ended', json(?)) WHERE n = ?")
-  const forgetEnd = db.prepare("UPDATE alert SET windows = json_remove(windows, '$.ended') WHERE n = ?")
   const release = db.prepare(
     `UPDATE alert SET due = x.due FROM across_alert x
      WHERE x.alert = alert.n AND x.rule = ? AND x.opened < ? AND alert.state = 0 AND alert.due = ${NOT_DUE}`,
@@ -137,7 +136,7 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
     for (const id of reopened) {
       const n = numberOf.get(id)
       if (n === undefined || end.run(null, n).changes === 0) continue
-      forgetEnd.run(n)
+      tables.forgetEnd(n)
       alerts.reopen(n)
     }
     for (const { id, at, shown } of ended) {

@@ -173,6 +173,8 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
       const when = JSON.parse(readWhen.get(alert) ?? 'null') as AlertWindow | null
       if (when) saveWhen.run(JSON.stringify({ ...when, ended }), alert)
     },
+    /** The alert shows no end. */
+    forgetEnd: (alert: number) => forgetEnd.run(alert),
     /** Forgets what blocks above have done; returns the alerts whose episodes had ended there. */
     back(to: number): number[] {
       dropRowsAbove.run(to)
@@ -184,7 +186,7 @@ export const createWindowTables = (db: Db, counter: 'windows' | 'sequences' | 'a
       emptied.run()
       raise.run()
       const reopened = reopen.all(to)
-      for (const alert of reopened) forgetEnd.run(alert)
+      for (const alert of reopened) this.forgetEnd(alert)
       return reopened
     },
 
