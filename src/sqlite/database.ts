@@ -51,6 +51,8 @@ export const openWritable = (path: string, { native, check, make }: OpenOptions 
 export const openReadonly = (path: string, { native, waitMs, check }: OpenOptions): Db =>
   nameDamagedFile(path, () => {
     refuseEmptied(path)
+    // Killed before the file had its write-ahead log: only a connection that writes rolls this back.
+    if (sizeOnDisk(`${path}-journal`)) connectOnce(path, native)
     const db = connectFile(path, { readonly: true, native, waitMs })
     closingOnFault(db, () => check(db))
     db.pragma('cache_size = -65536')

@@ -297,10 +297,13 @@ test('the list of components has the packages that the program is made of, and e
   assert.deepEqual(dependencies.length, components.length + 1)
 })
 
-/** Runs a command of the machine, without what npm put into the environment of this process; resolves to all that it said. */
+/**
+ * Runs a command of the machine, without what npm put into the environment of this process; resolves to all that it said. Whom the
+ * machine trusts stays: a registry may be reached through a proxy with a certificate of its own.
+ */
 const shell = (cwd: string, file: string, args: string[], timeout = 0): Promise<string> =>
   new Promise((resolve, reject) => {
-    const kept = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_/i.test(name))
+    const kept = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_(?!EXTRA_CA_CERTS$)/i.test(name))
     const env = { ...Object.fromEntries(kept), PATH: machine.join(delimiter) }
     execFile(
       file,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import Database from 'better-sqlite3'
-import { openForReading, openForWriting } from '../../src/engine/open.ts'
+import { isStoreOlder, openForReading, openForWriting } from '../../src/engine/open.ts'
 import { SCHEMA_VERSION } from '../../src/engine/schema.ts'
 import { makeChain, tempFolder } from '../support/pack.ts'
 import { createTestStore } from '../support/store.ts'
@@ -24,6 +25,20 @@ describe('opening a store', () => {
     assert.equal(keys.length, 2)
     assert.deepEqual(keysOf(path), keys)
     assert.notDeepEqual(keysOf(other), keys)
+  })
+
+  it('makes it again after a kill before it had a write-ahead log', async t => {
+    const file = await tempFolder(t)
+    const [half, path] = [await file('half.sqlite', ''), await file('a.sqlite', '')]
+    const killed = new Database(half)
+    killed.pragma('cache_size = 1')
+    killed.exec('BEGIN; CREATE TABLE pages (bytes)')
+    for (let page = 0; page < 50; page++) killed.exec('INSERT INTO pages VALUES (zeroblob(4000))')
+    for (const suffix of ['', '-journal']) copyFileSync(half + suffix, path + suffix)
+    killed.close()
+    assert.equal(isStoreOlder(path), false)
+    openForWriting(path).close()
+    openForReading(path).close()
   })
 
   const others = [
