@@ -65,7 +65,8 @@ export const createShipBatches = (ship: ShipContext, options: ShipBatchesOptions
       )
       await send(blocks, batch, touched)
     }
-    const before = last?.isWhole ? last : undefined
+    // The blocks of one that counts for nothing may go unnoticed.
+    const before = last?.isWhole && shelf.isUnderWay(last.batch.number) ? last : undefined
     const since = before?.change ?? shelf.shippedChange()
     let change = since
     function* tokens() {

@@ -9,6 +9,12 @@ export interface BatchNumbers {
   tokens: number
 }
 
+interface UnderWay {
+  number: number
+  first: number
+  last: number
+}
+
 /** Milliseconds after which a request can no longer reach the remote store. */
 export const LATE_REQUEST_MS = 600_000
 
@@ -22,10 +28,10 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
   const begin = db.prepare('INSERT INTO batch (number, first, last) VALUES (?, ?, ?)')
   const end = db.prepare('DELETE FROM batch WHERE number = ?')
   const find = db.prepare<[number], number>('SELECT number FROM batch WHERE number = ?').pluck()
-  const touched = db
-    .prepare<[number, number], number>('SELECT number FROM batch WHERE first <= ? AND last >= ?')
-    .pluck()
-  const underWay = db.prepare<[], number>('SELECT number FROM batch').pluck()
+  const touched = db.prepare<[number, number], UnderWay>(
+    'SELECT number, first, last FROM batch WHERE first <= ? AND last >= ?',
+  )
+  const underWay = db.prepare<[], UnderWay>('SELECT number, first, last FROM batch')
   const clearBatches = db.prepare('DELETE FROM batch')
   const isEmptied = db.prepare('SELECT 1 FROM segment WHERE emptied = 1 AND first <= ? AND last >= ? LIMIT 1')
   const lastEmptied = db.prepare<[], number | null>('SELECT max(last) FROM segment WHERE emptied = 1').pluck()
@@ -35,10 +41,16 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
   const batches = () => meta.get('batches') ?? 0
   const top = () => meta.get('shelf_top') ?? -1
   const shippedChange = () => meta.get('shipped_change') ?? 0
-  const killAll = (numbers: readonly number[]) => {
-    for (const number of numbers) {
-      end.run(number)
-      hidden.add({ from: number, to: number })
+  /** With tokens of their blocks, which have other numbers: a batch sends those of the one before it, too. */
+  const killAll = (some: readonly UnderWay[]) => {
+    for (const { number } of some) end.run(number)
+    const left = mergeRanges(underWay.all().map(({ first, last }) => ({ from: first, to: last })))
+    for (const { number, first, last } of some) {
+      if (last < first) continue
+      hidden.add({ from: number, to: number + 1 }, first - 1, last)
+      if (batches() === number + 1) continue
+      for (const { from, to } of gapsIn(left, first, last))
+        hidden.add({ from: number + 2, to: batches() }, from - 1, to)
     }
   }
   /** Invalidates what batches under way wrote of these blocks. */

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { RawBlock } from '../../../src/chain/wire.ts'
 import type { Cluster } from '../../../src/cluster/connection/cluster.ts'
+import { NO_NOTES } from '../../../src/engine/coverage.ts'
+import { createStoreLookups } from '../../../src/engine/dictionary-reader.ts'
 import { createShippedReader } from '../../../src/engine/shipping/shipped-ranges.ts'
+import type { Range } from '../../../src/lib/ranges.ts'
 import { memoryCluster } from '../../support/memory-cluster.ts'
-import { closing, documentsIn, movedBlock, startShipper, visibleIn } from '../../support/ship.ts'
+import { closing, documentsIn, movedBlock, partOf, startShipper, visibleIn } from '../../support/ship.ts'
 import { createTestStore, demoBlocks, type TestStore } from '../../support/store.ts'
 
 const recorded = demoBlocks()
@@ -11,30 +15,46 @@ const blocks = recorded.slice(0, 40).map((raw, number) => movedBlock(raw, number
 /** Each block is a batch of its own. */
 const ONE_BLOCK = 1
 
-/** A cluster that shows nothing until it is let. */
+/** A cluster that shows nothing until it is let, or makes no index. */
 const gated = (cluster: Cluster) => {
   let waiting: (() => void)[] = []
   let isOpen = true
   let asked = 0
   let taken = 0
+  let making: PromiseWithResolvers<void> | undefined
+  let isMaking = false
+  const letWaiting = () => {
+    for (const go of waiting) go()
+    waiting = []
+  }
   return {
     hold: () => {
       isOpen = false
     },
+    letWaiting,
+    holdIndices: () => {
+      making = Promise.withResolvers()
+    },
+    /** Whether an index is to be made, which is held. */
+    isMaking: () => isMaking,
+    makeIndices: () => making?.resolve(),
     /** How many requests to show documents there were. */
     asked: () => asked,
     /** How many requests with documents were answered. */
     taken: () => taken,
     open: () => {
       isOpen = true
-      for (const go of waiting) go()
-      waiting = []
+      letWaiting()
     },
     cluster: {
       async ask(request) {
         if (request.path.endsWith('/_refresh')) {
           asked++
           if (!isOpen) await new Promise<void>(resolve => waiting.push(resolve))
+        }
+        if (request.method === 'PUT' && /^\/[^_/]+$/.test(request.path) && making) {
+          isMaking = true
+          await making.promise
         }
         const answer = await cluster.ask(request)
         if (request.path === '/_bulk') taken++
@@ -52,7 +72,7 @@ const until = async (done: () => boolean) => {
   }
 }
 
-const twoUnderWay = async (t: TestContext) => {
+const twoUnderWay = async (t: TestContext, put = (one: TestStore) => one.add(blocks)) => {
   const [store, whole] = [createTestStore(), createTestStore()]
   const memory = memoryCluster()
   const gate = gated(memory)
@@ -61,7 +81,7 @@ const twoUnderWay = async (t: TestContext) => {
   await shipper.rested()
   gate.hold()
   const [asked, taken] = [gate.asked(), gate.taken()]
-  for (const one of [store, whole]) one.add(blocks)
+  for (const one of [store, whole]) put(one)
   shipper.wrote(0, false)
   const underWay = () => store.db.prepare<[], number>('SELECT first FROM batch ORDER BY number').pluck().all()
   await until(() => underWay().length === 2 && gate.taken() === taken + 2)
@@ -109,6 +129,59 @@ test('where the first of two counts for nothing, tokens of both are sent again',
   gate.open()
   shipper.wrote(0, false)
   await rested()
+})
+
+/** Puts parts of blocks, each run as a segment, in place of the segments of some blocks. */
+const putParts = (one: TestStore, runs: readonly RawBlock[][], instead: Range) => {
+  const batches = runs.map(run => one.prepare(run.map(raw => partOf(raw, raw.receipts.length))))
+  const replaces = createStoreLookups(one.db)
+    .partial(instead)
+    .map(({ id }) => id)
+  assert.ok(one.writer.replace({ batches, replaces, notes: NO_NOTES }))
+  for (const { added } of batches) one.preparer.committed(added)
+}
+
+const blocksWithTokens = (store: TestStore) =>
+  [...documentsIn(store).values()].filter(({ kind }) => kind === 'token').map(({ block }) => block)
+
+test('tokens that were sent with parts of blocks go where these go before they count', async t => {
+  const all = { from: 0, to: blocks.length - 1 }
+  const { store, whole, rested, shipper } = await twoUnderWay(t, one => putParts(one, [blocks], all))
+  assert.ok(blocksWithTokens(whole).includes(1))
+  const kept = blocks.filter((_, number) => number !== 1)
+  for (const one of [store, whole]) putParts(one, [kept], all)
+  shipper.wrote(0, false)
+  await rested()
+})
+
+test('tokens of a batch that counts for nothing are not sent with the next one', async t => {
+  const [store, whole] = [createTestStore(), createTestStore()]
+  const memory = memoryCluster()
+  const gate = gated(memory)
+  const shipper = startShipper(store, gate.cluster, { batchBytes: ONE_BLOCK, blocksPerIndex: 5 })
+  closing(t, () => shipper, store, whole)
+  await shipper.rested()
+  gate.hold()
+  const taken = gate.taken()
+  const put = (runs: RawBlock[][], instead: Range) => {
+    for (const one of [store, whole]) putParts(one, runs, instead)
+    shipper.wrote(0, false)
+  }
+  // The newest is shipped first.
+  const [last, middle, newest] = [3, 1, 2].map((raw, i) => movedBlock(recorded[raw]!, i * 10, undefined, 0))
+  put([[last!], [middle!], [newest!]], { from: 0, to: 20 })
+  await until(() => gate.taken() === taken + 2)
+  gate.holdIndices()
+  gate.letWaiting()
+  await until(gate.isMaking)
+  put([[movedBlock(recorded[4]!, 10, undefined, 1)]], { from: 10, to: 10 })
+  assert.ok(blocksWithTokens(whole).includes(10))
+  gate.makeIndices()
+  await until(() => gate.taken() === taken + 3)
+  put([], { from: 10, to: 10 })
+  gate.open()
+  await shipper.rested()
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), documentsIn(whole))
 })
 
 test('tokens that change later are sent without indices for blocks that are not stored', async t => {

@@ -141,14 +141,15 @@ test('a batch counts when it is committed, unless a rollback came between', t =>
     [true, false],
   )
   const left = { batches: { from: 0, to: 6 }, above: 15 }
-  const dead = { batches: { from: 5, to: 5 }, above: -1 }
+  // With its tokens, which have a number of their own.
+  const dead = { batches: { from: 5, to: 6 }, above: 19, below: 29 }
   assert.deepEqual(visible(), { hidden: [dead, left], ranges: [{ from: 0, to: 12 }] })
   assert.equal(shelf.shippedChange(), 6)
 
   // Each is removed at once, and again when no request of the past can come any more.
   const found = shelf.sweeps()
   assert.deepEqual(
-    found.map(({ batches, above }) => ({ batches, above })),
+    found.map(({ n: _, ...hidden }) => hidden),
     [dead, left],
   )
   for (const sweep of found) shelf.swept(sweep, now)
