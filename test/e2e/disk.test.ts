@@ -153,7 +153,7 @@ test('a full disk: a rule that cannot be stored is refused with the reason, toke
 })
 
 test('a full disk: a server that was killed starts and answers searches, and indexes again when there is room', async t => {
-  const disk = mount(t, 'size=12m')
+  const disk = mount(t, 'size=8m')
   if (disk === undefined) return
   const data = join(disk, 'data')
   const chain = makeChain({ blocks: 2_000, txs: 8, logs: 4 })

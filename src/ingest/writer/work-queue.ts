@@ -13,6 +13,8 @@ export type QueuedChange = WriterChange & { id: number }
 interface WriterJobs {
   merge(block: number): boolean
   maintain(): boolean
+  /** Copies some of the log into the store's file. */
+  settle(): void
   unmerged: number[]
 }
 
@@ -29,11 +31,12 @@ const MERGE_STEPS = 8
  * Orders the writer's work: the head within its share of time, merging, maintenance in turns with a
  * back-fill, and the back-fill.
  */
-export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
+export const createWorkQueue = ({ merge, maintain, settle, unmerged }: WriterJobs) => {
   const lanes: Record<LaneName, QueuedChange[]> = { head: [], fill: [] }
   const shares = createLaneShares(LANE_PARTS)
   let mergeSteps = 0
   let wasMaintained = false
+  let wasHead = false
 
   const urgentLane = (): LaneName | undefined => {
     if (lanes.head.length === 0) return undefined
@@ -58,7 +61,11 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
       }
       const isDue = !lane && !isClosing && !isStopping && (!wasMaintained || lanes.fill.length === 0)
       wasMaintained = isDue && attemptStep(maintain)
-      return wasMaintained ? 'job' : (lane ?? 'fill')
+      if (wasMaintained) return 'job'
+      // In small parts after each block of the head: a large one would delay the next block.
+      if (!lane && wasHead && lanes.fill.length === 0) settle()
+      wasHead = false
+      return lane ?? 'fill'
     },
     first: (lane: LaneName): QueuedChange | undefined => lanes[lane][0],
     take(lane: LaneName): QueuedChange | undefined {
@@ -67,6 +74,7 @@ export const createWorkQueue = ({ merge, maintain, unmerged }: WriterJobs) => {
     },
     /** Records the time of a change; true if shipping may take as much: head idle or overloaded. */
     spend(change: QueuedChange, ms: number): boolean {
+      wasHead = laneOfChange(change) === 'head'
       shares.spend(laneOfChange(change), ms)
       return laneOfChange(change) === 'fill' || lanes.head.length >= MANY_OF_HEAD
     },

@@ -9,6 +9,7 @@ import { createThreadLog } from '../../lib/log.ts'
 import { nativeBinding } from '../../lib/runtime.ts'
 import { createMetrics, type Metrics } from '../../metrics/index.ts'
 import { keepPages, type WritableDb } from '../../sqlite/database.ts'
+import { SQLITE_PAGE_BYTES } from '../../sqlite/wal.ts'
 import type { FromWriter, ToWriter, WriterChange, WriterData } from '../messages.ts'
 import type { RemoteStore } from '../remote.ts'
 import {
@@ -24,6 +25,8 @@ const WRITE_COUNT_MS = 1000
 const WRITE_BOUNDS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const OF_HEAD = 240
 const DEFAULT_JOURNAL = 8e9
+/** Log pages that trigger a copy while nothing waits. */
+const IDLE_COPY_PAGES = 2 ** 22 / SQLITE_PAGE_BYTES
 
 type RunningShipping = ReturnType<RemoteStore['startShipping']>
 
@@ -177,12 +180,22 @@ const openWriter = ({ store, port, cacheMb, network, remote }: WriterData) => {
   const alertStore = createAlertStore(db)
   const tell = (message: FromWriter) => port.postMessage(message)
   const log = createThreadLog(tell)
+  const answers = createWriterAnswers(tell, alertStore)
+  const settle = () => {
+    try {
+      db.settle(IDLE_COPY_PAGES)
+    } catch (error) {
+      if (error instanceof ChainsieveError && error.next === 'retry') return
+      answers.failed(-1, error)
+    }
+  }
   const queue = createWorkQueue({
     merge: writer.merge,
+    settle,
     maintain: createWriterMaintenance({ store, writer, alerts: createAlertPruning(db), log: log.with({ network }) }),
     unmerged: remote ? [] : writer.small(),
   })
-  return { db, writer, alertStore, tell, log, queue, answers: createWriterAnswers(tell, alertStore) }
+  return { db, writer, alertStore, tell, log, queue, answers }
 }
 
 const watchFiles = (
