@@ -9,7 +9,7 @@ export interface BatchNumbers {
   tokens: number
 }
 
-interface UnderWay {
+interface BatchUnderWay {
   number: number
   first: number
   last: number
@@ -28,10 +28,10 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
   const begin = db.prepare('INSERT INTO batch (number, first, last) VALUES (?, ?, ?)')
   const end = db.prepare('DELETE FROM batch WHERE number = ?')
   const find = db.prepare<[number], number>('SELECT number FROM batch WHERE number = ?').pluck()
-  const touched = db.prepare<[number, number], UnderWay>(
+  const touched = db.prepare<[number, number], BatchUnderWay>(
     'SELECT number, first, last FROM batch WHERE first <= ? AND last >= ?',
   )
-  const underWay = db.prepare<[], UnderWay>('SELECT number, first, last FROM batch')
+  const underWay = db.prepare<[], BatchUnderWay>('SELECT number, first, last FROM batch')
   const clearBatches = db.prepare('DELETE FROM batch')
   const isEmptied = db.prepare('SELECT 1 FROM segment WHERE emptied = 1 AND first <= ? AND last >= ? LIMIT 1')
   const lastEmptied = db.prepare<[], number | null>('SELECT max(last) FROM segment WHERE emptied = 1').pluck()
@@ -42,7 +42,7 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
   const top = () => meta.get('shelf_top') ?? -1
   const shippedChange = () => meta.get('shipped_change') ?? 0
   /** With tokens of their blocks, which have other numbers: a batch sends those of the one before it, too. */
-  const killAll = (some: readonly UnderWay[]) => {
+  const killAll = (some: readonly BatchUnderWay[]) => {
     for (const { number } of some) end.run(number)
     const left = mergeRanges(underWay.all().map(({ first, last }) => ({ from: first, to: last })))
     for (const { number, first, last } of some) {
