@@ -1,5 +1,4 @@
 import {
-  isUnseen,
   type MergedEnd,
   type MergedEvent,
   type MergedOpening,
@@ -10,11 +9,11 @@ import { shownSteps } from '../windows/sequence.ts'
 import { namedKey } from '../windows/shown-key.ts'
 import type { AcrossReader, AcrossRecord, AcrossStored, NetworkHeads } from './across-reader.ts'
 import {
+  advanceDecision,
   beginDecision,
   type DecidedRule,
   firstFrom,
   holdOf,
-  nextRows,
   type RunningDecision,
   type SeenNetwork,
 } from './across-running.ts'
@@ -33,6 +32,8 @@ export interface AcrossDecision {
   change?: Omit<AcrossChange, 'opened'> & { opened: FoundAlert[] }
   /** What the owner of the rule should know. */
   note?: string
+  /** A part is decided; it goes on. */
+  goesOn?: boolean
 }
 
 /** Chain time between two notes of how far a rule is decided, and the longest one between two prunings. */
@@ -40,6 +41,8 @@ const NOTED_SECONDS = 60
 const PRUNED_SECONDS = 3_600
 /** Blocks below the newest one: a reorganisation that is less deep leaves what was decided before them. */
 const BELOW_REORGANISATIONS = 256
+/** Characters of rows that are taken at once: about 20 ms. */
+const PART = 1_000_000
 /** A network that is so far behind the others is named to the owner of the rule. */
 const BEHIND_SECONDS = 300
 
@@ -50,7 +53,7 @@ const BEHIND_SECONDS = 300
  */
 export const createAcrossDecision = (
   rule: DecidedRule,
-  { keptBelow = KEPT_BELOW, deep = BELOW_REORGANISATIONS } = {},
+  { keptBelow = KEPT_BELOW, deep = BELOW_REORGANISATIONS, part = PART } = {},
 ) => {
   const { of, own, networks, revision } = rule
   const reach = secondsBack(of)
@@ -99,46 +102,45 @@ export const createAcrossDecision = (
     })
     const kept = Math.max(...records.map(record => record?.kept ?? 0))
     const stored = Math.max(...all.map(storedSince))
-    if (running && (running.from < stored || !isSame(running, all, since))) running = undefined
+    if (running && (running.from < Math.max(stored, kept > running.kept ? kept : 0) || !isSame(running, all, since)))
+      running = undefined
     const note = noteOfDecision({ of, since: running?.gapUntil ?? since, until, reach }, all)
     const record = records[networks.indexOf(own)]
     const heads = acrossHeads(all, deep)
-    const saved = { rule: rule.rule, revision, decided: until, heads }
+    const saved = { rule: rule.rule, revision, heads }
     const keptNow = record?.kept ?? 0
     if (record && networksOfHeads(record.heads) !== networksOfHeads(heads)) {
       running = undefined
-      return { ...note, change: { ...saved, ...NO_CHANGES, settled: 0, kept: keptNow } }
+      return { ...note, change: { ...saved, ...NO_CHANGES, decided: until, settled: 0, kept: keptNow } }
     }
     const valid = records.map(record => validUntil(all, record))
     const start = Math.max(
       ...[kept === 0 ? 0 : kept + reach, since, stored],
       beginBefore(Math.min(...valid) - holdOf(rule), mine),
     )
-    if (running === undefined && start <= until) running = beginDecision(rule, all, { since, start, until })
+    if (running === undefined && start <= until) running = beginDecision(rule, all, { since, start, kept })
     if (running === undefined) return { ...note }
-    const { from, merged, cursors } = running
-    const rows = nextRows(rule, running, all, [from, until])
-    const gaps = rows.flatMap(({ entries }) => entries.filter(isUnseen))
-    running.gapUntil = Math.max(running.gapUntil, ...gaps.map(it => it.until))
-    const events = until > from ? merged.advance(rows, until) : []
-    for (const { network, reader, state } of all)
-      Object.assign(cursors.get(network)!, { head: reader.seenBlock(state.upto) })
-    running.from = Math.max(from, until)
+    const { from } = running
+    const events = advanceDecision(rule, running, all, { until, most: part })
+    const decided = running.from
+    const more = { ...(decided < until && { goesOn: true }) }
+    if (events === undefined) return { ...note, ...more }
     const { found, ends } = ownOf(events, running, reader, receivedAt)
-    const changes = alertChanges(found, ends, reader.stored(rule.rule, revision, from), [from, until])
+    const changes = alertChanges(found, ends, reader.stored(rule.rule, revision, [from, decided]), [from, decided])
     const settled = Math.min(...all.map(it => it.reader.settled(rule.confirmations)))
-    const kepts = all.map(({ reader }) => reader.firstAt(reader.newest() - keptBelow, 0)?.time ?? 0)
+    const kepts = all.map(({ reader }) => reader.first(reader.newest() - keptBelow)?.time ?? 0)
     const needed = beginBefore(Math.min(...valid, ...kepts) - holdOf(rule), mine) - reach
     const isSaved =
       record !== undefined &&
       valid[networks.indexOf(own)] === record.decided &&
-      until - record.decided < NOTED_SECONDS &&
+      decided - record.decided < NOTED_SECONDS &&
       Object.values(changes).every(({ length }) => length === 0) &&
-      !reader.owes(rule.rule, Math.min(settled, until))
+      !reader.owes(rule.rule, Math.min(settled, decided))
     const keptThen = needed > keptNow + Math.min(reach, PRUNED_SECONDS) ? needed : keptNow
     return {
       ...(untoldNote(rule, running) ?? note),
-      ...(!isSaved && { change: { ...saved, ...changes, settled, kept: keptThen } }),
+      ...(!isSaved && { change: { ...saved, ...changes, decided, settled, kept: keptThen } }),
+      ...more,
     }
   }
 
@@ -175,7 +177,7 @@ const beginBefore = (time: number, { reader, state }: SeenNetwork): number => {
 /** The first moment since which no block is pruned: what lies before stays as it is told. */
 const storedSince = ({ reader, state: { since, clock } }: SeenNetwork): number => {
   const first = reader.floor()
-  return first <= since ? 0 : (reader.firstAt(first, 0)?.time ?? clock) + 1
+  return first <= since ? 0 : (reader.first(first)?.time ?? clock) + 1
 }
 
 const NO_CHANGES = { opened: [], ended: [], reopened: [], withdrawn: [] }

@@ -5,6 +5,7 @@ import {
   createMergedSequence,
   createMergedWindow,
   isUnseen,
+  type MergedEvent,
   type MergedReplay,
   type MergedRow,
   type NetworkBlock,
@@ -54,8 +55,14 @@ interface NetworkCursor {
 
 export interface RunningDecision {
   since: number
-  /** What comes before is decided. */
+  /** Rows of before this moment were forgotten when it began. */
+  kept: number
+  /** Rows of before this moment are taken. */
   from: number
+  /** Rows of before this moment decide nothing: they are in the windows. */
+  start: number
+  /** What comes before this moment is told. */
+  tells: number
   merged: MergedReplay<object>
   cursors: Map<string, NetworkCursor>
   /** Open episodes by their keys: own alerts, and undefined for those of other networks. */
@@ -67,33 +74,27 @@ export interface RunningDecision {
 }
 
 /**
- * Takes up a rule at a moment before which rows are known, and all is told. With `hold`, what held then is
- * not known: it has opened once `hold` has passed. Undefined before that.
+ * Takes up a rule at a moment before which all is told. With `hold`, what held then is not known: it has
+ * opened once `hold` has passed.
  */
 export const beginDecision = (
   rule: DecidedRule,
   all: readonly SeenNetwork[],
-  { since, start, until }: { since: number; start: number; until: number },
-): RunningDecision | undefined => {
-  const { of, own, revision } = rule
+  { since, start, kept }: Pick<RunningDecision, 'since' | 'start' | 'kept'>,
+): RunningDecision => {
+  const { of, own } = rule
+  const first = 'steps' in of && isUndone(of) ? since : start - secondsBack(of) + 1
   const cursors = new Map(
     all.map(({ network, reader, state }): [string, NetworkCursor] => {
-      const scan = firstFrom(reader, state, start)
-      return [network, { row: -1, scan, head: reader.seenBlock(state.upto) }]
+      const [row, scan] = [first, start].map(time => firstFrom(reader, state, time)) as [number, number]
+      return [network, { row: row - 1, scan, head: reader.seenBlock(state.upto) }]
     }),
   )
-  const openAt = (time: number) =>
-    new Map(
-      all.flatMap(({ network, reader }) =>
-        reader
-          .open(rule.rule, revision, time)
-          .map(({ key, id }): [string, string | undefined] => [key, network === own ? id : undefined]),
-      ),
-    )
-  const before = all.map(({ network, reader }) => reader.timeOf(cursors.get(network)!.scan - 1))
-  const open = openAt(start)
-  const first = 'steps' in of && isUndone(of) ? since : start - secondsBack(of) + 1
-  const gaps = all.flatMap(({ reader }) => reader.lastEntries<object>(rule.rule, first).filter(isUnseen))
+  const open = openAt(rule, all, start)
+  const gaps = all.flatMap(({ network, reader }) => {
+    const below = reader.first(cursors.get(network)!.row + 1)?.number ?? Number.MAX_SAFE_INTEGER
+    return reader.lastEntries<object>(rule.rule, below, first).filter(isUnseen)
+  })
   const options = {
     ...{ start, since: Math.max(since, ...gaps.map(({ until }) => until)) },
     firstAt: (time: number) => firstOfAll(all, cursors, time),
@@ -104,43 +105,94 @@ export const beginDecision = (
       ? createMergedWindow(of, { ...options, open: open.keys(), isShown: network => network === own })
       : createMergedSequence(of, options)
   ) as MergedReplay<object>
-  const started: RunningDecision = { since, from: start, merged, cursors, open, gapUntil: options.since, untold: 0 }
-  merged.load(nextRows(rule, started, all, [first, start]), Math.max(0, ...before))
   const hold = holdOf(rule)
-  if (hold === 0 || start === since) return started
-  const from = (options.firstAt(start)?.time ?? until) + hold
-  if (from > until) return undefined
-  merged.advance(nextRows(rule, started, all, [start, from]), from)
-  const openThen = openAt(from)
-  merged.setOpen!([...openThen.keys()])
-  return { ...started, from, open: openThen }
+  const tells = hold === 0 || start === since ? start : (options.firstAt(start)?.time ?? start) + hold
+  return {
+    ...{ since, kept, from: Math.min(first, start), start, tells, merged, cursors, open },
+    ...{ gapUntil: options.since, untold: 0 },
+  }
+}
+
+const openAt = ({ rule, revision, own }: DecidedRule, all: readonly SeenNetwork[], time: number) =>
+  new Map(
+    all.flatMap(({ network, reader }) =>
+      reader
+        .open(rule, revision, time)
+        .map(({ key, id }): [string, string | undefined] => [key, network === own ? id : undefined]),
+    ),
+  )
+
+/**
+ * Goes on up to a moment, or a part of the way, with rows of about so many characters. Returns what there is to
+ * be told; undefined while it gets ready.
+ */
+export const advanceDecision = (
+  rule: DecidedRule,
+  running: RunningDecision,
+  all: readonly SeenNetwork[],
+  { until, most }: { until: number; most: number },
+): MergedEvent[] | undefined => {
+  const { from, start, tells, merged, cursors } = running
+  const goal = Math.min(until, from < start ? start : from < tells ? tells : until)
+  const { rows, end } = takeRows(rule, running, all, { times: [from, goal], most })
+  const gaps = rows.flatMap(({ entries }) => entries.filter(isUnseen))
+  running.gapUntil = Math.max(running.gapUntil, ...gaps.map(it => it.until))
+  running.from = Math.max(from, end)
+  for (const { network, reader, state } of all) cursors.get(network)!.head = reader.seenBlock(state.upto)
+  if (from < start) {
+    merged.load(rows)
+    const before = all.map(({ network, reader }) => reader.timeOf(cursors.get(network)!.scan - 1))
+    if (end === start) merged.settle(Math.max(0, ...before))
+    return undefined
+  }
+  const events = end > from ? merged.advance(rows, end) : []
+  if (from >= tells) return events
+  if (end === tells) {
+    running.open = openAt(rule, all, tells)
+    merged.setOpen!([...running.open.keys()])
+  }
+  return undefined
 }
 
 /** Seconds. */
 export const holdOf = ({ of }: DecidedRule): number => ('conditions' in of && of.hold?.seconds) || 0
 
-/** The rows of a range of times, its end excluded, that were not taken yet. */
-export const nextRows = (
+/** The rows of a range of times, its end excluded, that were not taken yet, or of its first part. */
+const takeRows = (
   { rule }: DecidedRule,
-  { cursors }: Pick<RunningDecision, 'cursors'>,
+  { cursors }: RunningDecision,
   all: readonly SeenNetwork[],
-  times: [number, number],
-): MergedRow<object>[] =>
-  all
-    .flatMap(({ network, reader }) => {
-      const cursor = cursors.get(network)!
-      const rows = reader.rows<object>(rule, cursor.row, times)
-      cursor.row = rows.at(-1)?.block.number ?? cursor.row
-      return rows.map(({ block, entries }) => ({ block: { network, ...block }, entries }))
-    })
-    .sort((a, b) => (comesBeforeBlock(a.block, b.block) ? -1 : 1))
+  { times: [from, to], most }: { times: readonly [number, number]; most: number },
+): { rows: MergedRow<object>[]; end: number } => {
+  if (to <= from) return { rows: [], end: from }
+  const read = (to: number, most: number) =>
+    all.map(({ network, reader }) => ({ network, ...reader.rows(rule, cursors.get(network)!.row, [from, to], most) }))
+  const endOf = (part: ReturnType<typeof read>, to: number) => Math.min(to, ...part.flatMap(({ next }) => next ?? []))
+  let part = read(to, most / all.length)
+  let end = endOf(part, to)
+  if (end === from) {
+    // All that is of one second is taken together.
+    end = from + 1
+    part = read(end, Number.POSITIVE_INFINITY)
+  }
+  const rows = part.flatMap(({ network, found }) => {
+    const taken = found.filter(({ block }) => block.time < end)
+    const cursor = cursors.get(network)!
+    cursor.row = taken.at(-1)?.block.number ?? cursor.row
+    return taken.map(({ block, entries }) => ({
+      block: { network, ...block },
+      entries: JSON.parse(entries) as object[],
+    }))
+  })
+  return { rows: rows.sort((a, b) => (comesBeforeBlock(a.block, b.block) ? -1 : 1)), end }
+}
 
 /** Blocks are in the order of their times; some may be missing. */
 export const firstFrom = (reader: AcrossReader, { since, upto }: WindowState, time: number): number => {
   let [low, high] = [since, upto + 1]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    if ((reader.firstAt(middle, 0)?.time ?? Number.POSITIVE_INFINITY) < time) low = middle + 1
+    if ((reader.first(middle)?.time ?? Number.POSITIVE_INFINITY) < time) low = middle + 1
     else high = middle
   }
   return low
@@ -159,7 +211,7 @@ const firstAfterBlock = (
       const { scan } = cursors.get(one.network)!
       const found =
         one.network === network
-          ? one.reader.firstAt(number + 1, 0)
+          ? one.reader.first(number + 1)
           : one.reader.firstAt(scan, one.network > network ? time : time + 1)
       return found ? [{ network: one.network, ...found }] : []
     }),

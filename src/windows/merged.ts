@@ -129,14 +129,17 @@ const createMerge = <Row extends object>(
   }
 
   return {
-    /** Takes over rows before the start, in their order. `last`: the time of the last block before it. */
-    load(rows: readonly MergedRow<Row>[], last: number) {
+    /** Takes over rows before the start, in their order. */
+    load(rows: readonly MergedRow<Row>[]) {
       for (const { block, entries } of rows) {
         const now = { number: numberOf(block.time), time: block.time }
         load(now, block, entries.filter(isMatch))
         noteRow(block.time)
         noteGaps(now, block, entries)
       }
+    },
+    /** After `load`. `last`: the time of the last block before the start. */
+    settle(last: number) {
       settle({ number: numberOf(last), time: last })
       gapAfter = undefined
     },

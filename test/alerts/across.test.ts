@@ -89,6 +89,7 @@ interface Options {
   keptBelow?: number
   most?: number
   deep?: number
+  part?: number
 }
 
 /** Networks `a`, `b`… with a store each, which decide one rule over all of them. */
@@ -167,9 +168,9 @@ const setUp = ({ of, networks: count, confirmations = 0, most = 1_000, ...depths
         decision = createAcrossDecision(decided, depths)
         tell()
       },
-      /** `lost`: killed before anything is written; `fails`: it cannot be written. */
-      look(how: 'lost' | 'fails' | 'written' = 'written') {
-        const { change, note } = decision.look(new Map(networks.map(one => [one.name, one.reader])), 5)
+      /** `lost`: killed before anything is written; `fails`: it cannot be written; `part`: no more than one part of it. */
+      look(how: 'lost' | 'fails' | 'part' | 'written' = 'written'): string | undefined {
+        const { change, note, goesOn } = decision.look(new Map(networks.map(one => [one.name, one.reader])), 5)
         if (change && how !== 'lost') {
           const opened = change.opened.map(one => ({ ...one, match: { ...one.match, source: '{}' } }))
           const whole: AcrossChange = { ...change, opened }
@@ -181,8 +182,8 @@ const setUp = ({ of, networks: count, confirmations = 0, most = 1_000, ...depths
           if (how === 'fails') assert.throws(write, /full/)
           else write()
         }
-        if (how !== 'written') decision = createAcrossDecision(decided, depths)
-        return note
+        if (how === 'lost' || how === 'fails') decision = createAcrossDecision(decided, depths)
+        return goesOn && how === 'written' ? this.look() : note
       },
       /** Prunes blocks with so many above them, by whole segments. */
       prune(keepBlocks: number) {
@@ -547,6 +548,21 @@ test('rows and alerts that no network needs any more are forgotten, and a salvag
   db.close()
 })
 
+test('a backlog is decided in parts, each with a few rows, and a kill between them loses nothing', () => {
+  const { mine, alive, networks } = setUp({ of: PAIR, networks: 2, part: 300 })
+  for (let i = 0; i < 60; i++) {
+    mine(0, '0a', 1_000 + i * 20)
+    mine(1, '1a', 1_005 + i * 20)
+  }
+  const [, second] = networks as [unknown, (typeof networks)[0]]
+  for (let i = 0; i < 5; i++) second.look('part')
+  const found = alive().length
+  assert.ok(found > 0 && found < 20, `${found} alerts`)
+  second.restart()
+  second.look()
+  assert.equal(alive().length, 58)
+})
+
 test('what opened in pruned blocks stays as it is told, also where it is decided again', () => {
   const { mine, look, told, networks } = setUp({ of: MANY, networks: 2 })
   for (const i of [0, 1]) mine(i, '', 1_000)
@@ -664,6 +680,7 @@ test(`alerts of several networks are those of the chains in the end: ${CASES} hi
       confirmations,
       keptBelow: pick([8, 8, 2_048]),
       deep: int(1, 5),
+      part: pick([1, 200, 1_000_000]),
     })
     const steps = isWindow(of) ? 0 : of.steps
     const oneMatch = () => {
@@ -687,7 +704,7 @@ test(`alerts of several networks are those of the chains in the end: ${CASES} hi
       const what = int(0, 19)
       const one = pick(networks)
       if (what === 0) one.restart()
-      else if (what === 1) one.look(pick(['lost', 'fails']))
+      else if (what === 1) one.look(pick(['lost', 'fails', 'part', 'part']))
       else if (what === 2) still = int(-1, networks.length - 1)
       else if (what === 3 && one.chain.length > 1) {
         // Not below what a network keeps, also by several in a row.

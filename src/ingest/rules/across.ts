@@ -61,8 +61,11 @@ export const createAcrossRules = (options: AcrossRulesOptions) => {
     return made
   }
 
-  /** Whether all of it was decided and written. */
-  const lookAt = async (rule: DecidedRule, files: ReadonlyMap<string, string>): Promise<boolean> => {
+  /** A part at once, since all of it may take long. */
+  const lookAt = async (
+    rule: DecidedRule,
+    files: ReadonlyMap<string, string>,
+  ): Promise<'done' | 'goes on' | 'later'> => {
     const one = knownOf(rule)
     const absent = rule.networks.find(it => !files.has(it))
     const unread = rule.networks.find(it => readers.isFaulty(it))
@@ -74,16 +77,17 @@ export const createAcrossRules = (options: AcrossRulesOptions) => {
           ? `It waits for ${unread}, whose store cannot be read, because of a fault of the server: nothing is decided before.`
           : `It waits for ${absent}, which this server does not follow with all its blocks: nothing is decided before.`,
       )
-      return absent !== undefined
+      return absent === undefined ? 'later' : 'done'
     }
-    if (one.after > now()) return false
+    if (one.after > now()) return 'later'
     try {
-      const { change, note } = one.decision.look(readers.all(), now())
+      const { change, note, goesOn } = one.decision.look(readers.all(), now())
       if (note === undefined) notes.delete(rule.rule)
       else notes.set(rule.rule, note)
       if (change) await tell({ hits: [], acrossChanges: [await withSources(change, open)] })
+      if (goesOn) return 'goes on'
       one.pauseMs = 0
-      return true
+      return 'done'
     } catch (error) {
       // The fault may be that of another network's store, which does not stop this one.
       one.decision.forget()
@@ -94,7 +98,7 @@ export const createAcrossRules = (options: AcrossRulesOptions) => {
       one.pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, one.pauseMs * 2))
       one.after = now() + one.pauseMs
       notes.set(rule.rule, 'It could not be decided, because of a fault of the server, and is tried again.')
-      return false
+      return 'later'
     }
   }
 
@@ -117,9 +121,16 @@ export const createAcrossRules = (options: AcrossRulesOptions) => {
       if (state === seen) return
       seen = ''
       let isDone = true
-      for (const rule of all) {
-        isDone = (await lookAt(rule, files)) && isDone
-        await yieldToEventLoop()
+      for (let left = all; left.length > 0; ) {
+        const more: typeof all = []
+        for (const rule of left) {
+          const how = await lookAt(rule, files)
+          if (how === 'goes on') more.push(rule)
+          if (how === 'later') isDone = false
+          await yieldToEventLoop()
+          signal.throwIfAborted()
+        }
+        left = more
       }
       if (isDone) seen = state
     },
