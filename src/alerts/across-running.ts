@@ -134,7 +134,7 @@ export const advanceDecision = (
 ): MergedEvent[] | undefined => {
   const { from, start, tells, merged, cursors } = running
   const goal = Math.min(until, from < start ? start : from < tells ? tells : until)
-  const { rows, end } = takeRows(rule, running, all, { times: [from, goal], most })
+  const { rows, end } = nextRows(rule, running, all, { times: [from, goal], most })
   const gaps = rows.flatMap(({ entries }) => entries.filter(isUnseen))
   running.gapUntil = Math.max(running.gapUntil, ...gaps.map(it => it.until))
   running.from = Math.max(from, end)
@@ -158,7 +158,7 @@ export const advanceDecision = (
 export const holdOf = ({ of }: DecidedRule): number => ('conditions' in of && of.hold?.seconds) || 0
 
 /** The rows of a range of times, its end excluded, that were not taken yet, or of its first part. */
-const takeRows = (
+const nextRows = (
   { rule }: DecidedRule,
   { cursors }: RunningDecision,
   all: readonly SeenNetwork[],
