@@ -214,7 +214,7 @@ export const ROOMS: Record<string, Room> = {
   },
   'back-test': {
     is: 'What a rule would have told of stored blocks: episodes, messages',
-    may: ['limits', 'delivery', 'rules', 'windows', 'query', 'documents', 'mapping', 'lib'],
+    may: ['limits', 'delivery', 'rules', 'windows', 'query', 'documents', 'mapping', 'chain', 'lib'],
   },
   ingest: {
     is: 'Indexing of a network: threads, back-fill and head, scopes, redecoding, status',

@@ -1,8 +1,8 @@
 import { isSeen } from '../windows/compared.ts'
-import { createNewestWindow } from '../windows/newest.ts'
+import { createWindow } from '../windows/newest.ts'
 import { createRepeats, type Repeats } from '../windows/repeats.ts'
 import { isOfWindows, reachOf, type WindowSpan } from '../windows/spec.ts'
-import { createRuleWindow, type RuleWindow, type WindowBlock } from '../windows/window.ts'
+import type { RuleWindow, WindowBlock } from '../windows/window.ts'
 import type { RepeatTable } from './repeat-table.ts'
 import { newWindowState, type WindowState, type WindowTables } from './window-tables.ts'
 import type { WindowRule } from './windows.ts'
@@ -34,7 +34,7 @@ export const loadWindow = (
   first: WindowBlock,
 ): RunningWindow => {
   const state: WindowState = stored ?? newWindowState(revision, first)
-  const window = isOfWindows(spec) ? createRuleWindow(spec, limits) : createNewestWindow(spec)
+  const window = createWindow(spec, limits)
   window.setSince({ number: state.since, time: state.sinceTime })
   const { upto, clock } = state
   // The newest readings have all keys.

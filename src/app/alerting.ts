@@ -29,6 +29,7 @@ import { networkIndex } from '../search/index-names.ts'
 import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { idleReason, networkWarnings, warningsOf } from './advice.ts'
+import { serverPastState } from './past-state.ts'
 import { simulate } from './simulate.ts'
 import { createOwnAbis } from './stores.ts'
 
@@ -97,7 +98,9 @@ export const createAlerting = (options: AlertingOptions): AlertingService => {
     },
 
     async simulate(rule, range, asking) {
-      const found = await simulate(await searchFor(options, asking.account, rule), rule, range, asking)
+      const pastState = serverPastState(config, indexings)
+      const means = { ...(await searchFor(options, asking.account, rule)), pastState }
+      const found = await simulate(means, rule, range, asking)
       return { ...found, warnings: [...(found.warnings ?? []), ...warningsOf(rule, config, abis)] }
     },
 

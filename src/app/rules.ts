@@ -30,6 +30,7 @@ import type { Pool } from '../search/pool.ts'
 import { NO_ACCOUNT } from '../search/service.ts'
 import { idleReason, missingReason, warningsOf } from './advice.ts'
 import { networksOf, openPool } from './compose.ts'
+import { commandPastState, type PastState } from './past-state.ts'
 import { createRuleBook, type RuleBook, type RulePage } from './rule-book.ts'
 import { simulate } from './simulate.ts'
 import { createOwnAbis } from './stores.ts'
@@ -84,6 +85,7 @@ export const createRulesService = (
   const native = nativeOption(data)
   const guard = createGuard(config.allowTarget)
   const abis = createOwnAbis(data)
+  const pastState = commandPastState(config, { shutdown })
 
   const { accounts, accountOf, rules, store, deliveries } = openLate(config, shutdown)
 
@@ -187,7 +189,7 @@ export const createRulesService = (
         data,
         networks,
         openPool: poolOf,
-        ...{ lists, limits: config.limits },
+        ...{ lists, limits: config.limits, pastState },
         signal: shutdown.signal,
       })
       return { ...found, warnings: [...(found.warnings ?? []), ...warningsOf(rule, config, abis)] }
@@ -313,12 +315,12 @@ const simulateHere = async (
     data,
     networks,
     openPool,
-    lists,
-    limits,
     signal,
+    ...means
   }: Searched & {
     data: string
     lists: FindList
+    pastState: PastState
     limits: Limits
     signal: AbortSignal
   },
@@ -342,5 +344,5 @@ const simulateHere = async (
   const range = { fromBlock: blockOf(from), toBlock: blockOf(to), size, episodes }
   if (range.fromBlock !== undefined && range.toBlock !== undefined && range.toBlock < range.fromBlock)
     throw refuse('bad_range', `The last block, ${range.toBlock}, is before the first, ${range.fromBlock}.`)
-  return simulate({ pool, networks, lists, limits }, rule, range, { account: NO_ACCOUNT, signal })
+  return simulate({ pool, networks, ...means }, rule, range, { account: NO_ACCOUNT, signal })
 }

@@ -8,14 +8,7 @@ import { isLogic, kindOfTarget, listsIn, type RuleCondition, type RuleConfig, ty
 import { documentBlock, type RuleSimulation, type SimulatedEpisode } from '../rules/search.ts'
 import { createStateReader } from '../rules/state/readings.ts'
 import { isAcross } from '../rules/windows/across.ts'
-import {
-  isSequence,
-  lookedFor,
-  type SequenceSpec,
-  sequenceParts,
-  sequenceShape,
-  windowSpecOf,
-} from '../rules/windows/steps.ts'
+import { isSequence, lookedFor, type SequenceSpec, sequenceParts, sequenceShape } from '../rules/windows/steps.ts'
 import {
   createStoredGathering,
   hiddenFields,
@@ -31,12 +24,12 @@ import {
   transactionPlaces,
 } from '../rules/windows/stored-order.ts'
 import { stepsInBlock, storedParts } from '../rules/windows/stored-steps.ts'
-import { createNewestWindow } from '../windows/newest.ts'
+import type { WindowEntry } from '../windows/entries.ts'
 import { createWindowReplay, type Episode } from '../windows/replay.ts'
 import { createSequenceReplay } from '../windows/sequence-replay.ts'
-import type { NewestSpec } from '../windows/spec.ts'
 import type { WindowBlock } from '../windows/window.ts'
 import { showEpisode, showSequence } from './run.ts'
+import { decidedBy } from './windows.ts'
 
 /** A document as a search returns it. */
 export interface GivenDocument extends StoredMatch {
@@ -71,7 +64,7 @@ export const testDocuments = (
 ): RuleSimulation => {
   const untested = whyUntested(config)
   if (untested !== undefined) throw refuse('documents_untested', untested)
-  if (config.targetType === 'State') return testReadings(config, { from, to, documents, blockSeconds })
+  if (config.targetType === 'State') return testReadings(config, { from, to, documents, blockSeconds }, limits)
   // The order of the search that returned them says nothing.
   const given = documents.flatMap(({ sort: _, _type, ...rest }) => (_type === 'state' ? [] : [{ ...rest, _type }]))
   const transactions = transactionPlaces(given)
@@ -89,7 +82,11 @@ export const testDocuments = (
 }
 
 /** The same of a rule that reads state, by readings. */
-const testReadings = (config: RuleConfig, { from, to, documents, blockSeconds }: GivenBlocks): RuleSimulation => {
+const testReadings = (
+  config: RuleConfig,
+  { from, to, documents, blockSeconds }: GivenBlocks,
+  limits: Limits,
+): RuleSimulation => {
   const readings = documents
     .filter(({ _type }) => _type === 'state')
     .map(({ _id, _source }) => ({ _id, _source: { ..._source, error: _source.error ?? null } }))
@@ -98,27 +95,10 @@ const testReadings = (config: RuleConfig, { from, to, documents, blockSeconds }:
   const hits = readings.filter(({ _source }) => reader.matches(config)(_source))
   const found = { total: hits.length, complete: true, holes: [], fromBlock: from, toBlock: to, hits: hits.toReversed() }
   if (!config.when) return found
-  const spec = config.when as NewestSpec
   const inBlocks = Map.groupBy(readings, reading => documentBlock(reading).number)
   const verdicts = reader.verdicts(config)
-  const newest = createNewestWindow(spec)
-  const episodes: Episode[] = []
-  const open = new Map<string, Episode>()
-  goThrough({ from, to, timeOf: timesOf(readings, blockSeconds) }, now => {
-    const { opened, ended } = newest.step(now, verdicts(now.number, inBlocks.get(now.number) ?? []))
-    for (const key of ended) {
-      open.get(key)!.ended = now
-      open.delete(key)
-    }
-    for (const key of opened) {
-      const { conditions: peak, matches } = newest.show(key)
-      const episode: Episode = { key, opened: now, ended: null, matches, peak }
-      episodes.push(episode)
-      open.set(key, episode)
-    }
-  })
-  const shown = episodes.toReversed().map((episode): SimulatedEpisode => showEpisode(spec, episode))
-  return { ...found, alerts: episodes.length, windows: { episodes: shown, open: open.size, undecided: [] } }
+  const chain = { from, to, timeOf: timesOf(readings, blockSeconds) }
+  return { ...found, ...episodesIn(config, chain, limits, number => verdicts(number, inBlocks.get(number) ?? [])) }
 }
 
 const documentsFor = (config: RuleConfig, documents: readonly KindDocument[]): KindDocument[] => {
@@ -136,23 +116,32 @@ const windowsIn = (
   config: RuleConfig,
   hits: readonly KindDocument[],
   chain: GivenChain,
-  { ruleKeys: keys, ruleRows: rows }: Limits,
+  limits: Limits,
 ): FoundAlerts => {
-  const spec = windowSpecOf(config)
   const gathering = createStoredGathering(config)
   const blocks = [...hits.map(gathering.add), gathering.finish()].filter(block => block !== undefined)
   const entriesIn = new Map(blocks.map(({ number, entries }) => [number, entries]))
+  return episodesIn(config, chain, limits, number => entriesIn.get(number) ?? [])
+}
+
+const episodesIn = (
+  config: RuleConfig,
+  chain: Pick<GivenChain, 'from' | 'to' | 'timeOf'>,
+  { ruleKeys: keys, ruleRows: rows }: Limits,
+  entriesIn: (number: number) => readonly WindowEntry[],
+): FoundAlerts => {
+  const decided = decidedBy(config)
   const episodes: Episode[] = []
   const replay = createWindowReplay({
-    ...{ spec, limits: { keys, rows }, start: chain.from },
+    ...{ ...decided, limits: { keys, rows }, start: chain.from },
     opened: episode => void episodes.push(episode),
     ended() {},
   })
-  goThrough(chain, block => replay.step(block, entriesIn.get(block.number) ?? [], true))
+  goThrough(chain, block => replay.step(block, entriesIn(block.number), true))
   return {
     alerts: episodes.length,
     windows: {
-      episodes: episodes.toReversed().map((episode): SimulatedEpisode => showEpisode(spec, episode)),
+      episodes: episodes.toReversed().map((episode): SimulatedEpisode => showEpisode(decided.spec, episode)),
       ...{ open: episodes.filter(({ ended }) => ended === null).length, undecided: [] },
     },
   }

@@ -3,6 +3,7 @@ import type { FindList } from '../rules/lower.ts'
 import type { RuleConfig } from '../rules/rule.ts'
 import type { WindowSpan } from '../windows/spec.ts'
 import type { WindowBlock, WindowLimits } from '../windows/window.ts'
+import type { Readings } from './readings.ts'
 import type { BlockHistory } from './stored-blocks.ts'
 
 /** A rule with `when`, and the blocks that it looks at. */
@@ -15,6 +16,8 @@ export interface HistoryRun {
   to: number
   ranges: readonly Range[]
   blocks: BlockHistory
+  /** Of a rule that reads state. */
+  readings?: Readings | undefined
   /** Throws when it takes too long. */
   check(): void
 }

@@ -22,6 +22,7 @@ import { type FoundSequence, shownSteps } from '../windows/sequence.ts'
 import { namedKey } from '../windows/shown-key.ts'
 import type { WindowSpec } from '../windows/spec.ts'
 import type { WindowBlock } from '../windows/window.ts'
+import type { Readings } from './readings.ts'
 import { runSequences } from './sequences.ts'
 import { type AskStore, type BlockHistory, createStoredBlocks } from './stored-blocks.ts'
 import { runWindows } from './windows.ts'
@@ -35,6 +36,8 @@ export interface BackTest {
   /** Stored blocks, and the matches among those of the range. */
   ranges: readonly Range[]
   total: number
+  /** Of a rule that reads state. */
+  readings?: Readings | undefined
   ask: AskStore
   limits: Limits
   deadlineMs: number
@@ -46,7 +49,7 @@ type BackTested = Pick<RuleSimulation, 'alerts' | 'messages' | 'windows' | 'warn
 
 /** The alerts that a rule would have made, and the messages of its receivers. */
 export const backTest = async (test: BackTest): Promise<BackTested> => {
-  const { rule, ask, deadlineMs } = test
+  const { rule, ask, deadlineMs, readings } = test
   const { config } = rule
   const alerted = asAlerted(rule)
   const messages = countMessages(alerted)
@@ -55,17 +58,26 @@ export const backTest = async (test: BackTest): Promise<BackTested> => {
       messages,
       'these are matches of each network by itself. What they make together is seen as blocks arrive.',
     )
-  const hidden = config.when ? hiddenFields(config) : []
+  const hidden = config.when && !readings ? hiddenFields(config) : []
   if (hidden.length > 0)
     return untold(messages, `stored documents do not show ${hidden.join(' and ')}, which lies within an argument.`)
   const until = performance.now() + deadlineMs
   const check = () => {
     if (performance.now() > until) throw passedDeadline()
   }
-  const blocks = createStoredBlocks(request => {
+  const asking: AskStore = request => {
     check()
     return ask(request)
-  }, groupFieldsOf(alerted.config))
+  }
+  const stored = createStoredBlocks(asking, readings ? [] : groupFieldsOf(alerted.config))
+  const blocks: BlockHistory = readings
+    ? {
+        ...stored,
+        async *matches() {
+          yield* readings.matches
+        },
+      }
+    : stored
   try {
     const means = { blocks, check, messages }
     if (isSequence(config.when)) return await sequencesOf(test, config.when, means)
@@ -143,7 +155,7 @@ const alertsOf = async (
 }
 
 const windowsOf = async (
-  { rule: { config }, lists, network, from, to, ranges, limits, episodes: most = MAX_EPISODES }: BackTest,
+  { rule: { config }, lists, network, from, to, ranges, readings, limits, episodes: most = MAX_EPISODES }: BackTest,
   { blocks, check, messages }: Means,
 ): Promise<BackTested> => {
   const spec = windowSpecOf(config)
@@ -157,7 +169,7 @@ const windowsOf = async (
     messages.add({ type, alert, block, time })
   const { ruleKeys: keys, ruleRows: rows } = limits
   const { refused, undecided } = await runWindows(
-    { ...{ config, lists, from, to, ranges, blocks, check }, limits: { keys, rows } },
+    { ...{ config, lists, from, to, ranges, readings, blocks, check }, limits: { keys, rows } },
     {
       opened(episode, last) {
         opens(episode, alerts, last)

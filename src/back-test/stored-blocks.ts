@@ -1,7 +1,7 @@
 import { asBigint, readDocument } from '../documents/show.ts'
 import { lookup } from '../mapping/index.ts'
 import type { SearchRequest } from '../query/request.ts'
-import { andNode, rangeNode } from '../query/simplify.ts'
+import { andNode, inNode, rangeNode } from '../query/simplify.ts'
 import type { FindList } from '../rules/lower.ts'
 import type { RuleConfig } from '../rules/rule.ts'
 import { blocksBetween, searchOf } from '../rules/search.ts'
@@ -41,10 +41,10 @@ export const createStoredBlocks = (ask: AskStore, fields: readonly string[] = []
   }
 }
 
-export type BlockHistory = ReturnType<typeof createStoredBlocks>
+export type BlockHistory = Omit<ReturnType<typeof createStoredBlocks>, 'heads'>
 
 interface StoredBlockHit {
-  _source: { number: { num: number }; timestamp: number } & Record<string, unknown>
+  _source: { number: { num: number }; hash: string; timestamp: number } & Record<string, unknown>
 }
 
 const createBlockTimes = (ask: AskStore, fields: readonly string[]) => {
@@ -72,6 +72,17 @@ const createBlockTimes = (ask: AskStore, fields: readonly string[]) => {
     },
     /** The block whose time was asked for last, with these fields. */
     at: (number: number): StoredBlockHit | undefined => known.blocks.get(number),
+    /** Of those blocks that are stored, in their order, with `hash` among the fields. */
+    async heads(numbers: readonly number[]): Promise<{ number: number; hash: string; time: number }[]> {
+      const found: StoredBlockHit[] = []
+      for (let i = 0; i < numbers.length; i += TIMES_AT_ONCE) {
+        const some = numbers.slice(i, i + TIMES_AT_ONCE).map(BigInt)
+        found.push(...(await blocks(inNode(lookup('block', 'number.num')!, some), 'asc', TIMES_AT_ONCE)))
+      }
+      return found.map(({ _source: { number, hash, timestamp } }) => ({
+        ...{ number: number.num, hash, time: Number(timestamp) },
+      }))
+    },
     /** The last block below another one that is so early, or earlier. */
     async lastUntil(time: number, below: number): Promise<number | undefined> {
       const early = rangeNode(lookup('block', 'timestamp')!, { lte: time * 1_000 })

@@ -8,16 +8,15 @@ interface StateReads {
   /** In one batch. */
   ask(calls: Call[], signal: AbortSignal): Promise<StateAnswer[]>
   clock: Clock
+  /** How long a chain counts as one without the contract: it may come later, and old blocks are before it. */
+  missingMs?: number
 }
-
-/** How long a chain counts as one without the contract: it may come later, and old blocks are before it. */
-const MISSING_MS = 600_000
 
 /**
  * Reads the state after a block: many questions by one call of a contract, where the chain has it, so
  * that they cost one request. What fails there is asked alone, for its reason.
  */
-export const createStateReads = ({ ask, clock }: StateReads) => {
+export const createStateReads = ({ ask, clock, missingMs = 600_000 }: StateReads) => {
   let missingUntil = Number.NEGATIVE_INFINITY
 
   const singly = (at: object, questions: readonly ReadQuestion[], signal: AbortSignal): Promise<StateAnswer[]> =>
@@ -35,7 +34,7 @@ export const createStateReads = ({ ask, clock }: StateReads) => {
     const [answer] = (await ask([{ method: 'eth_call', params: [call, at] }], signal)) as [StateAnswer]
     const found = 'hex' in answer ? decodeAnswers(answer.hex, questions.length) : undefined
     if (!found) {
-      if ('hex' in answer) missingUntil = clock.elapsed() + MISSING_MS
+      if ('hex' in answer) missingUntil = clock.elapsed() + missingMs
       return singly(at, questions, signal)
     }
     const failed = questions.filter((_, i) => found[i] === undefined)

@@ -159,18 +159,29 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
   const scoped = createScopedSource({ ...finding, verify: options.verifyLogs ?? false })
   const transactions = createTransactionSource({ ...finding, traces })
 
-  const askState = <T>(calls: Call[], read: (answer: Answer, method: string) => T, signal: AbortSignal): Promise<T[]> =>
+  // The head needs most of these for its blocks; a stalled back-fill sends none.
+  const askState = <T>(
+    calls: Call[],
+    read: (answer: Answer, method: string) => T,
+    signal: AbortSignal,
+    urgent = true,
+  ): Promise<T[]> =>
     rpc.attempt(
-      async endpoint => (await endpoint.sendSmall(calls, signal)).map((answer, i) => read(answer, calls[i]!.method)),
-      signal,
-      {
-        tries: CALL_TRIES * endpoints.length,
-        // The head needs these for its blocks; a stalled back-fill sends none.
-        urgent: true,
+      async endpoint => {
+        const answers = await endpoint.sendSmall(calls, signal, urgent)
+        return answers.map((answer, i) => read(answer, calls[i]!.method))
       },
+      signal,
+      { tries: CALL_TRIES * endpoints.length, urgent },
     )
 
   const stateAt = createStateReads({ ask: (calls, signal) => askState(calls, toReadAnswer, signal), clock })
+  const pastStateAt = createStateReads({
+    ask: (calls, signal) => askState(calls, toReadAnswer, signal, false),
+    clock,
+    // The blocks of one range may lie before and after the contract.
+    missingMs: 0,
+  })
 
   return {
     chainId: signal => rpc.chainId(signal),
@@ -190,6 +201,7 @@ export const createRpcSource = (options: RpcSourceOptions): ChainSource & { clos
       ),
     state: (questions, signal) => askState(questions.map(toMessage), toHex, signal),
     stateAt,
+    pastStateAt,
     tracing: () => (traces ? rpc.tracing() : { method: null, why: 'traces are turned off for this network' }),
     waitsForBudget() {
       const [all, ofHead] = [rpc.waitsForBudget(), headBudget.waits()]

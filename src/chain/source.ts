@@ -82,6 +82,12 @@ export interface BudgetWait {
 export type ReadQuestion = { balanceOf: string } | { to: string; data: string }
 export type StateAnswer = { hex: string } | { error: string }
 
+export type ReadState = (
+  blockHash: string,
+  questions: readonly ReadQuestion[],
+  signal: AbortSignal,
+) => Promise<StateAnswer[]>
+
 export type StateQuestion = { codeOf: string } | { storageOf: string; slot: string }
 
 /** A source of blocks. All methods reject with the signal's reason on abort. */
@@ -97,7 +103,9 @@ export interface ChainSource {
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
   state?(questions: readonly StateQuestion[], signal: AbortSignal): Promise<string[]>
   /** The state after the block of that hash, only while it is in the chain (EIP-1898). */
-  stateAt?(blockHash: string, questions: readonly ReadQuestion[], signal: AbortSignal): Promise<StateAnswer[]>
+  stateAt?: ReadState
+  /** The same after all other work. Throws `block_missing` if all nodes lack the state, which is no fault of theirs. */
+  pastStateAt?: ReadState
   /** Whether blocks have traces; undefined until nodes were probed. May change. */
   tracing?(): Tracing | undefined
   scoped?: ScopedSource

@@ -37,6 +37,7 @@ import {
   watchWindows,
 } from './jobs/watch.ts'
 import type { FillingReport, FromIndexer, IndexerData, Report, ToIndexer, ToWriter, WaitReason } from './messages.ts'
+import { createStateReplies, type StateRequest } from './past-state.ts'
 import { createPipeline, type Pipeline } from './pipeline.ts'
 import type { RemoteStore, ShippingReport } from './remote.ts'
 import { createRuleWatcher, type RuleWatcher } from './rules/rule-watcher.ts'
@@ -49,7 +50,9 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
   const signal = AbortSignal.any([stopping.signal, failing.signal])
   const tell = (message: FromIndexer) => parentPort!.postMessage(message)
   const log = createThreadLog(tell)
-  parentPort!.on('message', (_: ToIndexer) => {
+  let readState: ((request: StateRequest) => void) | undefined
+  parentPort!.on('message', (message: ToIndexer) => {
+    if (message.type !== 'stop') return readState?.(message)
     stopping.abort()
     data.port.postMessage({ type: 'stop' } satisfies ToWriter)
   })
@@ -66,6 +69,7 @@ export const runIndexer = async (data: IndexerData & { port: MessagePort }, remo
           spent: openSpent(spentStem(data.data, data.network), log),
         })
       : undefined
+  readState = source && createStateReplies(source.pastStateAt!, tell, signal)
   const state = createJobState()
   const pace = createChainPace({ stored: newestTimes(db, PACE_BLOCKS), staleMs: staleAfter(data.job) })
   let pipeline: Pipeline | undefined

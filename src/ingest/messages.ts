@@ -17,6 +17,7 @@ import type { ShownFilter } from '../search/coverage.ts'
 import type { Room } from './decoding/shared/dictionaries.ts'
 import type { FinalityReport } from './finality.ts'
 import type { MissingBlocks } from './jobs/missing.ts'
+import type { StateReply, StateRequest } from './past-state.ts'
 import type { PatchLine, RemotePlace, ShippingReport } from './remote.ts'
 import type { TimedBlock } from './status/chain-pace.ts'
 
@@ -167,10 +168,11 @@ export type BackfillOrder = 'newest' | 'oldest'
 
 export type NodeOptions = Omit<RpcSourceOptions, 'limits' | 'log' | 'clock' | 'random' | 'metrics' | 'spent'>
 
-export type ToIndexer = { type: 'stop' }
+export type ToIndexer = { type: 'stop' } | StateRequest
 
 export type FromIndexer =
   | LogMessage
+  | StateReply
   | { type: 'report'; report: Report }
   | { type: 'alerts' }
   | { type: 'ended'; failure: TransferredError | undefined; report: Report }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import type { AlertCounts } from '../alerts/alert-store.ts'
+import type { ReadState } from '../chain/source.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { makeStoreFolder, storeFile } from '../engine/files.ts'
 import { openForWriting } from '../engine/open.ts'
@@ -25,6 +26,7 @@ import {
   type WriterData,
   YOUNG_MB_BY_JOB,
 } from './messages.ts'
+import { createStateRequests, notIndexing } from './past-state.ts'
 import type { RemotePlace } from './remote.ts'
 import { type LogLoss, watchLog } from './status/live.ts'
 
@@ -37,6 +39,8 @@ export interface Indexing {
   /** Why it failed; null while it runs and after a good end. */
   error(): Error | null
   restarts(): RestartStatus | undefined
+  /** Absent without a node. */
+  pastStateAt?: ReadState | undefined
   /** Resolves when all is committed and both threads have ended; rejects with the failure. */
   ended: Promise<Report>
   stop(): Promise<void>
@@ -142,11 +146,13 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
     },
     { transferList: [port2], resourceLimits: { maxYoungGenerationSizeMb: youngMb } },
   )
+  const state = createStateRequests(request => indexer.postMessage(request))
   let report = NO_REPORT
   let reportedAt = performance.now()
   let error: Error | null = null
 
   void exited(writer).then(letGo)
+  void exited(indexer).then(state.end)
   const ended = new Promise<Report>((resolve, reject) => {
     /** Rejects once both threads have ended, which lets others replace them. */
     const fail = async (reason: Error) => {
@@ -160,6 +166,7 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
     indexer.on('message', (message: FromIndexer) => {
       if (message.type === 'log') return log[message.level](message.message, { network, ...message.fields })
       if (message.type === 'alerts') return onAlerts?.()
+      if (message.type === 'read' || message.type === 'unread') return state.take(message)
       report = message.report
       reportedAt = performance.now()
       onReport?.(report)
@@ -186,6 +193,7 @@ export const startIndexing = (options: IndexingOptions): Indexing => {
     reportedAt: () => reportedAt,
     error: () => error,
     restarts: () => undefined,
+    pastStateAt: 'node' in job ? state.read : undefined,
     ended,
     async stop() {
       indexer.postMessage({ type: 'stop' })
@@ -265,6 +273,13 @@ export const keepIndexing = (options: KeepOptions): Indexing => {
     reportedAt: () => current?.reportedAt() ?? performance.now(),
     error: () => stopped,
     restarts: restarts.status,
+    pastStateAt:
+      'node' in job
+        ? async (...asked) => {
+            if (!current?.pastStateAt) throw notIndexing()
+            return current.pastStateAt(...asked)
+          }
+        : undefined,
     ended,
     async stop() {
       stopping = true

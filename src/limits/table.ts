@@ -378,6 +378,12 @@ export const LIMITS = {
     ['a request for series', 'numbers, which are rules times buckets'],
     'Ask for fewer buckets, or for some of the rules.',
   ),
+  simulatedReadings: countLimit(
+    10_000,
+    ILLEGAL,
+    ['a simulation of a State rule', 'readings'],
+    'Take fewer blocks, or a larger every.blocks: each balance or call counts at each block that is read.',
+  ),
   simulations: countLimit(
     4,
     REJECTED,

@@ -1,7 +1,7 @@
 import { MAX_NAMED, type WindowEntry } from './entries.ts'
 import { createEpisodes, noChanges } from './episodes.ts'
-import type { NewestSpec, ShownCondition } from './spec.ts'
-import type { RuleWindow, WindowBlock } from './window.ts'
+import { isOfWindows, type NewestSpec, type ShownCondition, type WindowSpec } from './spec.ts'
+import { createRuleWindow, type RuleWindow, type WindowBlock, type WindowLimits } from './window.ts'
 
 /** What a rule of the target `State` found of a key at a block. */
 export interface KeyReading {
@@ -14,6 +14,9 @@ export interface KeyReading {
   /** JSON text of the reading; only where it meets the conditions. */
   source?: string
 }
+
+export const createWindow = (spec: WindowSpec | NewestSpec, limits: WindowLimits): RuleWindow =>
+  isOfWindows(spec) ? createRuleWindow(spec, limits) : createNewestWindow(spec)
 
 /**
  * The verdicts of a rule of the target `State`: that of a key is whether its newest reading meets

@@ -1,8 +1,9 @@
 import type { WindowEntry } from './entries.ts'
+import { createWindow } from './newest.ts'
 import { createRepeats, isFurther, type RepeatSpec } from './repeats.ts'
 import type { FirstValue } from './shown-key.ts'
-import { reachOf, type ShownCondition, type WindowSpan, type WindowSpec } from './spec.ts'
-import { createRuleWindow, type WindowBlock, type WindowLimits } from './window.ts'
+import { isOfWindows, type NewestSpec, reachOf, type ShownCondition, type WindowSpan, type WindowSpec } from './spec.ts'
+import type { WindowBlock, WindowLimits } from './window.ts'
 
 /** What would be one alert. */
 export interface Episode {
@@ -12,14 +13,16 @@ export interface Episode {
   opened: WindowBlock
   /** Null while it is open. */
   ended: WindowBlock | null
-  /** Those in its first window, and those that came while it was open. */
+  /** Those in its first window, and those that came while it was open. Of readings, those that met the conditions. */
   matches: number
   /** Of each condition the value that was furthest beyond its bound. */
   peak: ShownCondition[]
 }
 
 export interface WindowReplayOptions {
-  spec: WindowSpec
+  spec: WindowSpec | NewestSpec
+  /** Of each shown condition its operator, where the spec does not have them. */
+  operators?: readonly (string | undefined)[]
   limits: WindowLimits
   /** The first block whose verdicts count. */
   start: number
@@ -43,10 +46,12 @@ export const spansBefore = (spec: WindowSpec): WindowSpan[] => [
  * Follows the windows of a rule over stored blocks and tells the episodes. Of those that began before `start`,
  * what is open at the first block from there on opens there.
  */
-export const createWindowReplay = ({ spec, limits, start, again, ...told }: WindowReplayOptions) => {
-  const window = createRuleWindow(spec, limits)
+export const createWindowReplay = ({ spec, operators, limits, start, again, ...told }: WindowReplayOptions) => {
+  const window = createWindow(spec, limits)
+  const conditions = isOfWindows(spec) ? spec.conditions : []
+  const bounds = operators ?? conditions.map(({ operator }) => operator)
   const repeats = again && createRepeats(again.spec)
-  const nameOfFirst = spec.conditions.find(({ aggregate }) => aggregate === 'First')?.name
+  const nameOfFirst = conditions.find(({ aggregate }) => aggregate === 'First')?.name
   const open = new Map<string, Episode>()
   const holding = new Map<string, WindowBlock>()
   /** Keys whose episodes began before `start`. */
@@ -63,8 +68,7 @@ export const createWindowReplay = ({ spec, limits, start, again, ...told }: Wind
   }
 
   const raise = ({ key, peak }: Episode) => {
-    for (const [i, now] of window.show(key).conditions.entries())
-      if (isFurther(now, peak[i]!, spec.conditions[i]!.operator)) peak[i] = now
+    for (const [i, now] of window.show(key).conditions.entries()) if (isFurther(now, peak[i]!, bounds[i])) peak[i] = now
   }
 
   return {
@@ -77,6 +81,7 @@ export const createWindowReplay = ({ spec, limits, start, again, ...told }: Wind
     /** Whether blocks without a match change nothing, up to `start`. */
     get isIdle() {
       if (last === undefined || holding.size > 0 || repeats?.waits) return false
+      if (!isOfWindows(spec)) return true
       if (last.number < start && !spec.hold && !spec.resolve) return true
       return window.size.rows === 0 && window.isComplete(last)
     },
@@ -100,9 +105,9 @@ export const createWindowReplay = ({ spec, limits, start, again, ...told }: Wind
       }
       const opened = [...early, ...step.opened]
       early.clear()
-      for (const { key, count } of step.taken) {
-        const episode = open.get(key)
-        if (episode) episode.matches += count
+      for (const entry of step.taken) {
+        const episode = open.get(entry.key)
+        if (episode) episode.matches += matchesIn(entry, block)
       }
       for (const key of step.ended) {
         const episode = open.get(key)
@@ -123,6 +128,10 @@ export const createWindowReplay = ({ spec, limits, start, again, ...told }: Wind
     },
   }
 }
+
+/** A reading that failed leaves the one before it, and one that ends an episode does not meet its conditions. */
+const matchesIn = ({ count, reading }: WindowEntry, { number }: WindowBlock): number =>
+  reading === undefined ? count : Number(reading.meets === true && reading.block === number)
 
 /** Ranges of blocks at which something may have been other than it was found. */
 export const createUndecided = () => {

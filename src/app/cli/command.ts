@@ -156,6 +156,17 @@ export const NODE_SETTINGS = [
   'storeBatch',
 ] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
 
+/** To ask nodes for something within their budgets. */
+export const CALL_SETTINGS = [
+  'network',
+  'rpc',
+  'rpcRate',
+  'rpcDaily',
+  'rpcMonth',
+  'rpcCosts',
+  'requestTimeout',
+] as const satisfies readonly (keyof typeof NETWORK_SETTINGS)[]
+
 export const CLUSTER_SETTINGS = [
   'store',
   ...CLUSTER_OPTIONS,

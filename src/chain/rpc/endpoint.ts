@@ -61,8 +61,8 @@ export interface Endpoint {
   /** Sends one request. An error that is `heard` counts as an answer. */
   sendOnce(calls: readonly Call[], signal: AbortSignal, options: OnceOptions): Promise<Answer[] | 'too large'>
   readonly batch: number
-  /** For small answers: an oversized one gets the error `ANSWER_TOO_LARGE`, others none. */
-  sendSmall(calls: readonly Call[], signal: AbortSignal): Promise<Answer[]>
+  /** For small answers: an oversized one gets the error `ANSWER_TOO_LARGE`, others none. `urgent`: default true. */
+  sendSmall(calls: readonly Call[], signal: AbortSignal, urgent?: boolean): Promise<Answer[]>
   status(): EndpointStatus
   close(): Promise<void>
 }

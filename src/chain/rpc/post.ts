@@ -281,17 +281,17 @@ export const createBatches = ({ post, most, limits, onSmaller, ...options }: Bat
   const sendRead = async (calls: readonly Call[], signal: AbortSignal, urgent: boolean): Promise<Answer[]> =>
     (await send(calls, signal, urgent)) as Answer[]
 
-  const sendSmall = async (calls: readonly Call[], signal: AbortSignal): Promise<Answer[]> => {
+  const sendSmall = async (calls: readonly Call[], signal: AbortSignal, urgent = true): Promise<Answer[]> => {
     if (calls.length === 0) return []
     const size = sizeFor(calls)
     if (calls.length > size) {
       const parts = Array.from({ length: Math.ceil(calls.length / size) }, (_, i) =>
-        sendSmall(calls.slice(i * size, (i + 1) * size), signal),
+        sendSmall(calls.slice(i * size, (i + 1) * size), signal, urgent),
       )
       return (await Promise.all(parts)).flat()
     }
     const most = calls.length * (limits.callAnswer + ENVELOPE_BYTES)
-    const answers = (await post(calls, signal, true, { beside: true, most })) as Answer[] | 'too large'
+    const answers = (await post(calls, signal, urgent, { beside: true, most })) as Answer[] | 'too large'
     if (answers !== 'too large') return answers
     if (calls.length === 1) {
       const { message } = overLimit('callAnswer', limits, `The answer to ${calls[0]!.method}`)
@@ -299,7 +299,8 @@ export const createBatches = ({ post, most, limits, onSmaller, ...options }: Bat
     }
     // The batch size stays: a contract determines the size of its answer.
     const half = Math.ceil(calls.length / 2)
-    return [...(await sendSmall(calls.slice(0, half), signal)), ...(await sendSmall(calls.slice(half), signal))]
+    const parts = [calls.slice(0, half), calls.slice(half)]
+    return [...(await sendSmall(parts[0]!, signal, urgent)), ...(await sendSmall(parts[1]!, signal, urgent))]
   }
 
   return { send, sendSmall, sizeFor }

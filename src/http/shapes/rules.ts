@@ -173,7 +173,7 @@ const added = {
 }
 const rule = extensible({ ...mustHave, ...mayHave, enabled, startBlock, ...added })
 
-/** Inclusive blocks to simulate; by default all stored ones. */
+/** Inclusive blocks to simulate; by default all stored ones, or, of a rule that reads state, the newest that it reads. */
 const blockRange = {
   fromBlock: may(intBetween({ min: 0 })),
   toBlock: may(intBetween({ min: 0 })),
@@ -203,7 +203,7 @@ const episode = strict({
   steps: stepsOfAlert,
   peak: described(
     'Of each condition, the value that was furthest beyond its bound.',
-    arrayOf(strict({ aggregate: choiceOf(AGGREGATES), name: may(str), value: orNull(str) })),
+    arrayOf(strict({ aggregate: may(choiceOf(AGGREGATES)), name: may(str), value: orNull(str) })),
   ),
 })
 const simulatedWindows = strict({

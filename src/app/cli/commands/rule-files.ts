@@ -16,7 +16,7 @@ import { checkRule, type RuleFault, SERVER_PROPERTIES } from '../../../rules/sch
 import type { RuleSimulation, SimulatedEpisode } from '../../../rules/search.ts'
 import type { Cancelled, EditedRules, RuleBook, RuleEdits, ShownRule } from '../../rule-book.ts'
 import type { CheckedRule, RulesService } from '../../rules.ts'
-import { type CommandContext, command, misused, type Streams } from '../command.ts'
+import { CALL_SETTINGS, type CommandContext, command, misused, type Streams } from '../command.ts'
 import { formatCount as counted, formatRanges, formatTable, formatText, formatTime } from '../format.ts'
 import { ACCOUNT, BOOK, formatCancelled, idsOf, openBook } from './rules.ts'
 
@@ -410,10 +410,14 @@ export const rulesSimulateCommand = command({
   name: 'rules simulate',
   usage: 'FILE|ID [--from N|latest-K] [--to N|latest-K] [--size N]',
   summary:
-    'Shows how often a rule would have fired in the stored blocks, its episodes and messages, and the newest hits. Sends nothing.',
-  settings: ['queryDeadline', 'limit'],
+    'Shows how often a rule would have fired in the stored blocks, its episodes and messages, and the newest hits. Sends nothing. A State rule needs --rpc, or a config file with the node.',
+  settings: [...CALL_SETTINGS, 'queryDeadline', 'limit'],
   options: {
-    from: setting(blockPoint, undefined, 'First block to search. The default is the first stored block.'),
+    from: setting(
+      blockPoint,
+      undefined,
+      'First block to search. The default is the first stored block; of a State rule, as many as 100 readings need.',
+    ),
     to: setting(blockPoint, undefined, 'Last block to search. The default is the last stored block.'),
     size: setting(countKind(0, 1_000), '10', 'Number of hits to show.'),
   },
@@ -508,7 +512,9 @@ const formatEpisode = ({ network, key, opened, ended, matches, peak }: Simulated
       .join(', '),
   ),
   formatText(
-    peak.map(({ aggregate, name, value }) => `${aggregate}${name === undefined ? '' : ` ${name}`} ${value}`).join(', '),
+    peak
+      .map(({ aggregate, name, value }) => [aggregate, name, value].filter(it => it !== undefined).join(' '))
+      .join(', '),
   ),
 ]
 
@@ -532,6 +538,14 @@ const SUMMARIES: Record<string, (source: Record<string, unknown>) => string> = {
     const call = method ?? (input === '0x' ? 'transfer' : plainJson(input).slice(0, 10))
     const receiver = to === null ? `creates ${plainJson(contractAddress)}` : `to ${plainJson(to)}`
     return `${to === null ? '' : `${plainJson(call)} `}from ${plainJson(from)} ${receiver}, value ${plainJson((value as { coin: unknown }).coin)}`
+  },
+  state: ({ call, address, value, result, error }) => {
+    const results = (result ?? []) as { name: string; pos: number; value: Record<string, unknown> }[]
+    const answers = results.map(
+      ({ name, pos, value }) => `${name || pos} ${plainJson(value.scaled ?? value.num ?? value.hex)}`,
+    )
+    const answer = error ?? (value as { coin: unknown } | undefined)?.coin ?? answers.join(', ')
+    return `${plainJson(call)} of ${plainJson(address)}: ${plainJson(answer)}`
   },
   block: ({ transactions, timestamp }) =>
     `${counted((transactions as unknown[]).length, 'transaction')} at ${formatTime((timestamp as number) * 1000)}`,

@@ -13,7 +13,7 @@ import {
   type RuleTest,
   type RuleTestResult,
 } from '../../rule-tests.ts'
-import { type CommandContext, command } from '../command.ts'
+import { CALL_SETTINGS, type CommandContext, command } from '../command.ts'
 import { formatCount, formatText } from '../format.ts'
 import { formatFault, readJsonFile } from './rule-files.ts'
 
@@ -22,7 +22,7 @@ export const rulesVerifyCommand = command({
   usage: 'FILE.test.json…',
   summary:
     'Compares what rules find in stored blocks, or in documents of test files, with the alerts that these expect. Exit code 1 if they differ.',
-  settings: ['queryDeadline', 'limit'],
+  settings: [...CALL_SETTINGS, 'queryDeadline', 'limit'],
   options: {},
   arity: [1, Number.POSITIVE_INFINITY],
   run: async context => {

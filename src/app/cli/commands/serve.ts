@@ -6,6 +6,7 @@ import type { Finding } from '../../../doctor/finding.ts'
 import { messageOf, stop } from '../../../lib/errors.ts'
 import type { ReceiveNews } from '../../receive.ts'
 import {
+  CALL_SETTINGS,
   CLUSTER_SETTINGS,
   command,
   commandNetwork,
@@ -88,7 +89,7 @@ export const replayCommand = command({
   usage: 'HASH [--rpc URL]',
   summary:
     'Prints the calls inside of one transaction with their arguments, its events, and why and where it failed. Asks a node (http://127.0.0.1:8545), and decodes by the ABIs of the Foundry or Hardhat project in this folder and those of abi add.',
-  settings: ['network', 'rpc', 'rpcRate', 'rpcDaily', 'rpcMonth', 'rpcCosts', 'requestTimeout', 'limit'],
+  settings: [...CALL_SETTINGS, 'limit'],
   defaults: { network: 'ethereum/dev/local', rpc: ['http://127.0.0.1:8545'] },
   options: {},
   arity: [1, 1],
