@@ -98,7 +98,7 @@ const numbersToRead = ({ ranges, from, to, limits }: StateHistory, every: number
   }))
   const readings = questions * parts.reduce((sum, { count }) => sum + count, 0)
   if (readings > limits.simulatedReadings)
-    throw overLimit('simulatedReadings', limits, `The simulation asks for ${readings}, and`)
+    throw overLimit('simulatedReadings', limits, `A simulation that asks for ${readings}`)
   return parts.flatMap(({ first, count }) => Array.from({ length: count }, (_, i) => (first + i) * every))
 }
 

@@ -196,6 +196,8 @@ describe('rules over time and of state in the console', { skip }, () => {
     await page.getByLabel('Every so many blocks').fill('5')
     await page.getByLabel('Value', { exact: true }).fill('0.5')
     await says(page, 'of each reading of 0x0D3e…e12C every 5 blocks of less than 0.5 ETH on demo local')
+    await press(page, 'Read these blocks from the node')
+    await see(page, 'This server has no node of ethereum/demo/local to read its state from')
     await page.getByLabel('Notify of').selectOption('the first one, until one does not meet them')
     await page.getByLabel('Unit of held for').selectOption('blocks')
     await page.getByLabel('Held for (optional)', { exact: true }).fill('5')

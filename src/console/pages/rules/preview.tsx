@@ -28,22 +28,26 @@ interface Previewed extends AskState<Simulation> {
   blocks: string
   setBlocks(blocks: string): void
   isWhole: boolean
+  /** Of readings, which cost calls of a node: asks for them; absent once these are asked for. */
+  ask?: (() => void) | undefined
 }
 
 /** Preview of the conditions; the rest may be unfinished. */
 export const usePreview = (draft: JsonObject): Previewed => {
-  const [blocks, setBlocks] = useState('1000')
+  const [chosen, setBlocks] = useState<string>()
+  const [wanted, setWanted] = useState<string>()
   const conditions = listAt(draft, 'config.targetMap')
-  const canTry = targetOf(draft) !== 'State'
+  const isRead = targetOf(draft) === 'State'
+  // Most nodes have the state of these.
+  const blocks = chosen ?? (isRead ? '100' : '1000')
   const isWhole =
-    canTry &&
-    conditions.length > 0 &&
-    toRuleLines(conditions).every(isComplete) &&
-    isWholeWindow(valueAt(draft, 'config.when'))
+    conditions.length > 0 && toRuleLines(conditions).every(isComplete) && isWholeWindow(valueAt(draft, 'config.when'))
   const body = isWhole ? stringifyJson(bodyOf(draft, Number(blocks))) : undefined
+  const waits = isRead && body !== wanted
   const settled = useSettled(body, SETTLED_MS)
-  const asked = useAsk(settled, signal => simulateRule(parseJson(settled!) as JsonObject, signal))
-  return { ...asked, blocks, setBlocks, isWhole }
+  const key = isRead ? (waits ? undefined : body) : settled
+  const asked = useAsk(key, signal => simulateRule(parseJson(key!) as JsonObject, signal))
+  return { ...asked, blocks, setBlocks, isWhole, ask: waits ? () => setWanted(body) : undefined }
 }
 
 /** Nothing is sent, so that what is not of the conditions may be unfinished. */
@@ -77,10 +81,10 @@ const isWholeWindow = (when: Json | undefined): boolean =>
   })
 
 export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObject }) => {
-  const { data, error, busy, blocks, setBlocks, isWhole, again } = preview
+  const { blocks, setBlocks, isWhole, ask, again } = preview
+  // What was read for other conditions says nothing of these.
+  const { data, error, busy } = ask ? { data: undefined, error: undefined, busy: false } : preview
   const series = useMemo(() => data?.series && barsOf(data.series), [data])
-  // Nothing that it reads is stored.
-  if (targetOf(draft) === 'State') return null
   const isCorrect = faultsOf(error).length === 0
   return (
     <section aria-label="What it would have found">
@@ -88,6 +92,7 @@ export const Preview = ({ preview, draft }: { preview: Previewed; draft: JsonObj
       <Select aria-label="In the newest blocks" value={blocks} options={SPANS} onChange={setBlocks} />
       <p role="status">
         {!isWhole && <span class="dim">Complete the conditions to see it.</span>}
+        {isWhole && ask && <Button label="Read these blocks from the node" onClick={ask} />}
         {isWhole && busy && <span class="dim">Searching …</span>}
         {isWhole && !busy && error === undefined && data && <SimulationSummary data={data} draft={draft} />}
       </p>
@@ -197,6 +202,9 @@ const Said = ({ source }: { source: SearchHit['_source'] }) => {
   const raw = textAt(source, 'str') ?? textAt(source, 'method') ?? textAt(source, 'name') ?? ''
   const name = textAt(source, 'event') ?? textAt(source, 'method')
   const args = listAt(source, 'args').map(it => previewedArgument(it, token))
+  const reading = textAt(source, 'call')
+  if (reading !== undefined && name === undefined)
+    return <Text value={`${reading}: ${saidReading(source)}`} most={160} />
   const said =
     name === undefined || args.length === 0 || args.includes(undefined)
       ? raw.replace(/0x[0-9a-f]{40,}/gi, shortHex)
@@ -206,6 +214,14 @@ const Said = ({ source }: { source: SearchHit['_source'] }) => {
       <Text value={said ?? `${name}(${args.join(', ')})`} most={160} brief />
     </span>
   )
+}
+
+const saidReading = (source: SearchHit['_source']): string => {
+  const results = listAt(source, 'result').map(
+    it =>
+      `${textAt(it, 'name') ?? ''}=${valueAt(it, 'value.scaled') ?? valueAt(it, 'value.num') ?? textAt(it, 'value.hex')}`,
+  )
+  return textAt(source, 'error') ?? String(valueAt(source, 'value.coin') ?? results.join(', '))
 }
 
 const previewedArgument = (argument: Json, token: KnownAddress | undefined): string | undefined => {
