@@ -41,7 +41,7 @@ const DEFAULT_BLOCKS = 100
 /** Blocks that are read at once: the limits of the nodes hold as well. */
 const AT_ONCE = 16
 /** Characters of all answers, which are kept until all are there. */
-const MAX_ANSWERS = 16_000_000
+const MAX_ANSWERS = 8_000_000
 
 /** Where a range of blocks that are read begins by default. */
 export const firstToRead = (
@@ -88,7 +88,7 @@ export const readHistory = async (history: StateHistory): Promise<Readings> => {
 }
 
 /** Blocks whose readings are decoded before other work has its turn. */
-const BLOCKS_AT_ONCE = 50
+const BLOCKS_AT_ONCE = 10
 
 /** The stored blocks of a range that are divisible by `every`. */
 const numbersToRead = ({ ranges, from, to, limits }: StateHistory, every: number, questions: number): number[] => {

@@ -264,3 +264,13 @@ test('a node that hangs ends with the time of a query, a client that leaves ends
   await indexing.stop()
   assert.equal((await reasonOf(run(EACH)))[0], 'node_unreachable')
 })
+
+test('answers that are too much together are refused', async t => {
+  const { node, run } = await scene(t, 8)
+  node.methods.set('eth_call', () => `0x${'ab'.repeat(120_000)}`)
+  const read = { address: FEED, call: price, every: { blocks: 1 } }
+  assert.deepEqual(await reasonOf(run({ ...EACH, read })), [
+    'content_too_large_exception',
+    'The answers to the first 34 of 60 blocks have more than 8 MB: take fewer blocks.',
+  ])
+})
