@@ -1,5 +1,5 @@
 import { isSeen } from '../windows/compared.ts'
-import { createWindow } from '../windows/newest.ts'
+import { createWindowFor } from '../windows/newest.ts'
 import { createRepeats, type Repeats } from '../windows/repeats.ts'
 import { isOfWindows, reachOf, type WindowSpan } from '../windows/spec.ts'
 import type { RuleWindow, WindowBlock } from '../windows/window.ts'
@@ -34,7 +34,7 @@ export const loadWindow = (
   first: WindowBlock,
 ): RunningWindow => {
   const state: WindowState = stored ?? newWindowState(revision, first)
-  const window = createWindow(spec, limits)
+  const window = createWindowFor(spec, limits)
   window.setSince({ number: state.since, time: state.sinceTime })
   const { upto, clock } = state
   // The newest readings have all keys.

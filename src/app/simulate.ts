@@ -132,7 +132,11 @@ const simulateIn = async (
   const parts = buckets === undefined || ranges.length === 0 ? undefined : await partsOf(history, buckets)
   const { total, hits, counts, readings } =
     config.targetType === 'State'
-      ? await findRead({ ...history, read: readerOf(pastState, network), limits, signal: asking.signal }, size, parts)
+      ? await findRead(
+          { ...history, read: requirePastState(pastState, network), limits, signal: asking.signal },
+          size,
+          parts,
+        )
       : await findStored(history, size, parts)
   const series = parts && {
     intervalMs: parts.intervalMs,
@@ -208,7 +212,7 @@ const findRead = async (
   return { total: matches.length, hits: shown, counts, readings }
 }
 
-const readerOf = (pastState: PastState | undefined, network: string): StateHistory['read'] => {
+const requirePastState = (pastState: PastState | undefined, network: string): StateHistory['read'] => {
   const read = pastState?.(network) ?? `There is no node of ${network} to read its state from.`
   if (typeof read === 'string') throw refuse('illegal_argument_exception', read)
   return read

@@ -98,7 +98,7 @@ const testReadings = (
   const inBlocks = Map.groupBy(readings, reading => documentBlock(reading).number)
   const verdicts = reader.verdicts(config)
   const chain = { from, to, timeOf: timesOf(readings, blockSeconds) }
-  return { ...found, ...episodesIn(config, chain, limits, number => verdicts(number, inBlocks.get(number) ?? [])) }
+  return { ...found, ...replayEpisodes(config, chain, limits, number => verdicts(number, inBlocks.get(number) ?? [])) }
 }
 
 const documentsFor = (config: RuleConfig, documents: readonly KindDocument[]): KindDocument[] => {
@@ -121,10 +121,10 @@ const windowsIn = (
   const gathering = createStoredGathering(config)
   const blocks = [...hits.map(gathering.add), gathering.finish()].filter(block => block !== undefined)
   const entriesIn = new Map(blocks.map(({ number, entries }) => [number, entries]))
-  return episodesIn(config, chain, limits, number => entriesIn.get(number) ?? [])
+  return replayEpisodes(config, chain, limits, number => entriesIn.get(number) ?? [])
 }
 
-const episodesIn = (
+const replayEpisodes = (
   config: RuleConfig,
   chain: Pick<GivenChain, 'from' | 'to' | 'timeOf'>,
   { ruleKeys: keys, ruleRows: rows }: Limits,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { BLOCK_MISSING } from '../chain/rpc/answers.ts'
-import type { ReadState, StateAnswer } from '../chain/source.ts'
+import type { ReadStateAt, StateAnswer } from '../chain/source.ts'
 import { ChainsieveError, messageOf, refuse, retry } from '../lib/errors.ts'
 import { partsIn, type Range } from '../lib/ranges.ts'
 import { withTimeout } from '../lib/retry.ts'
@@ -30,7 +30,7 @@ export interface StateHistory {
   /** Stored blocks. */
   ranges: readonly Range[]
   ask: AskStore
-  read: ReadState
+  read: ReadStateAt
   limits: Limits
   deadlineMs: number
   signal: AbortSignal
@@ -39,9 +39,9 @@ export interface StateHistory {
 /** Blocks that are read where the range does not say where it begins. */
 const DEFAULT_BLOCKS = 100
 /** Blocks that are read at once: the limits of the nodes hold as well. */
-const AT_ONCE = 16
+const READS_AT_ONCE = 16
 /** Characters of all answers, which are kept until all are there. */
-const MAX_ANSWERS = 8_000_000
+const MAX_READ_CHARACTERS = 8_000_000
 
 /** Where a range of blocks that are read begins by default. */
 export const firstToRead = (
@@ -63,14 +63,14 @@ export const readHistory = async (history: StateHistory): Promise<Readings> => {
   const blocks = await stored.heads(numbers)
   const first = blocks[0]
   const [before] = first ? await stored.heads([first.number - every.blocks]) : []
-  const answers = await readAll(history, reader.questions, { blocks, before })
+  const answers = await readStateOf(history, reader.questions, { blocks, before })
 
   const meets = reader.matches(config, lists)
   const verdicts = config.when && reader.verdicts(config, lists)
   const matches: StoredMatch[] = []
   const found: MatchedBlock[] = []
   for (const [i, block] of blocks.entries()) {
-    if (i % BLOCKS_AT_ONCE === BLOCKS_AT_ONCE - 1) await setImmediate()
+    if (i % DECODED_AT_ONCE === DECODED_AT_ONCE - 1) await setImmediate()
     const { number } = i === 0 ? (before ?? {}) : blocks[i - 1]!
     const earlier = i === 0 ? answers.before : answers.of[i - 1]
     const follows = number === block.number - every.blocks && earlier !== undefined
@@ -88,7 +88,7 @@ export const readHistory = async (history: StateHistory): Promise<Readings> => {
 }
 
 /** Blocks whose readings are decoded before other work has its turn. */
-const BLOCKS_AT_ONCE = 10
+const DECODED_AT_ONCE = 10
 
 /** The stored blocks of a range that are divisible by `every`. */
 const numbersToRead = ({ ranges, from, to, limits }: StateHistory, every: number, questions: number): number[] => {
@@ -102,16 +102,16 @@ const numbersToRead = ({ ranges, from, to, limits }: StateHistory, every: number
   return parts.flatMap(({ first, count }) => Array.from({ length: count }, (_, i) => (first + i) * every))
 }
 
-interface ReadBlock {
+interface StoredHead {
   number: number
   hash: string
   time: number
 }
 
-const readAll = (
+const readStateOf = (
   { network, read, deadlineMs, signal }: StateHistory,
-  questions: Parameters<ReadState>[1],
-  { blocks, before }: { blocks: readonly ReadBlock[]; before: ReadBlock | undefined },
+  questions: Parameters<ReadStateAt>[1],
+  { blocks, before }: { blocks: readonly StoredHead[]; before: StoredHead | undefined },
 ): Promise<{ of: StateAnswer[][]; before: StateAnswer[] | undefined }> => {
   const of: StateAnswer[][] = []
   let done = 0
@@ -124,7 +124,7 @@ const readAll = (
   return withTimeout(deadlineMs, signal, late, async signal => {
     const failing = new AbortController()
     const ending = AbortSignal.any([signal, failing.signal])
-    const readBlock = async ({ number, hash }: ReadBlock): Promise<StateAnswer[]> => {
+    const readBlock = async ({ number, hash }: StoredHead): Promise<StateAnswer[]> => {
       try {
         return await read(hash, questions, ending)
       } catch (error) {
@@ -142,10 +142,10 @@ const readAll = (
         of[i] = answers
         done++
         size += answers.reduce((sum, it) => sum + ('hex' in it ? it.hex.length : it.error.length), 0)
-        if (size > MAX_ANSWERS)
+        if (size > MAX_READ_CHARACTERS)
           throw refuse(
             'content_too_large_exception',
-            `The answers to the first ${done} of ${blocks.length} blocks have more than ${MAX_ANSWERS / 1e6} MB: take fewer blocks.`,
+            `The answers to the first ${done} of ${blocks.length} blocks have more than ${MAX_READ_CHARACTERS / 1e6} MB: take fewer blocks.`,
           )
       }
     }
@@ -153,7 +153,7 @@ const readAll = (
       // Whether a node has the state of the oldest block tells whether it can do the others.
       await work(1)
       const earlier = before && read(before.hash, questions, ending).catch(error => lackedOr(error))
-      const all = Array.from({ length: AT_ONCE }, () => work(Number.POSITIVE_INFINITY))
+      const all = Array.from({ length: READS_AT_ONCE }, () => work(Number.POSITIVE_INFINITY))
       const [answers] = await Promise.all([earlier, ...all])
       return { of, before: answers }
     } finally {

@@ -82,7 +82,7 @@ export interface BudgetWait {
 export type ReadQuestion = { balanceOf: string } | { to: string; data: string }
 export type StateAnswer = { hex: string } | { error: string }
 
-export type ReadState = (
+export type ReadStateAt = (
   blockHash: string,
   questions: readonly ReadQuestion[],
   signal: AbortSignal,
@@ -103,9 +103,9 @@ export interface ChainSource {
   call?(calls: readonly { to: string; data: string }[], signal: AbortSignal): Promise<(string | null)[]>
   state?(questions: readonly StateQuestion[], signal: AbortSignal): Promise<string[]>
   /** The state after the block of that hash, only while it is in the chain (EIP-1898). */
-  stateAt?: ReadState
+  stateAt?: ReadStateAt
   /** The same after all other work. Throws `block_missing` if all nodes lack the state, which is no fault of theirs. */
-  pastStateAt?: ReadState
+  pastStateAt?: ReadStateAt
   /** Whether blocks have traces; undefined until nodes were probed. May change. */
   tracing?(): Tracing | undefined
   scoped?: ScopedSource

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import type { AlertCounts } from '../alerts/alert-store.ts'
-import type { ReadState } from '../chain/source.ts'
+import type { ReadStateAt } from '../chain/source.ts'
 import { createBlocks } from '../engine/blocks.ts'
 import { makeStoreFolder, storeFile } from '../engine/files.ts'
 import { openForWriting } from '../engine/open.ts'
@@ -40,7 +40,7 @@ export interface Indexing {
   error(): Error | null
   restarts(): RestartStatus | undefined
   /** Absent without a node. */
-  pastStateAt?: ReadState | undefined
+  pastStateAt?: ReadStateAt | undefined
   /** Resolves when all is committed and both threads have ended; rejects with the failure. */
   ended: Promise<Report>
   stop(): Promise<void>

@@ -1,6 +1,6 @@
 import { openSpent } from '../chain/budget/spent-file.ts'
 import { createRpcSource } from '../chain/rpc-source.ts'
-import type { ReadQuestion, ReadState, StateAnswer } from '../chain/source.ts'
+import type { ReadQuestion, ReadStateAt, StateAnswer } from '../chain/source.ts'
 import { spentStem } from '../engine/files.ts'
 import { fromTransferredError, retry, type TransferredError, toTransferredError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -22,7 +22,7 @@ export const createStateRequests = (post: (request: StateRequest) => void) => {
   let ids = 0
   let ended = false
 
-  const read: ReadState = async (blockHash, questions, signal) => {
+  const read: ReadStateAt = async (blockHash, questions, signal) => {
     signal.throwIfAborted()
     if (ended) throw notIndexing()
     const id = ++ids
@@ -59,7 +59,7 @@ export const createStateRequests = (post: (request: StateRequest) => void) => {
 export const notIndexing = () =>
   retry('node_unreachable', 'the thread that has the nodes of the network is not running now: try again in a moment')
 
-export const createStateReplies = (read: ReadState, tell: (reply: StateReply) => void, ending: AbortSignal) => {
+export const createStateReplies = (read: ReadStateAt, tell: (reply: StateReply) => void, ending: AbortSignal) => {
   const open = new Map<number, AbortController>()
   const answer = async (id: number, blockHash: string, questions: readonly ReadQuestion[], signal: AbortSignal) => {
     try {

@@ -15,7 +15,7 @@ export interface KeyReading {
   source?: string
 }
 
-export const createWindow = (spec: WindowSpec | NewestSpec, limits: WindowLimits): RuleWindow =>
+export const createWindowFor = (spec: WindowSpec | NewestSpec, limits: WindowLimits): RuleWindow =>
   isOfWindows(spec) ? createRuleWindow(spec, limits) : createNewestWindow(spec)
 
 /**

@@ -1,5 +1,5 @@
 import type { WindowEntry } from './entries.ts'
-import { createWindow } from './newest.ts'
+import { createWindowFor } from './newest.ts'
 import { createRepeats, isFurther, type RepeatSpec } from './repeats.ts'
 import type { FirstValue } from './shown-key.ts'
 import { isOfWindows, type NewestSpec, reachOf, type ShownCondition, type WindowSpan, type WindowSpec } from './spec.ts'
@@ -47,7 +47,7 @@ export const spansBefore = (spec: WindowSpec): WindowSpan[] => [
  * what is open at the first block from there on opens there.
  */
 export const createWindowReplay = ({ spec, operators, limits, start, again, ...told }: WindowReplayOptions) => {
-  const window = createWindow(spec, limits)
+  const window = createWindowFor(spec, limits)
   const conditions = isOfWindows(spec) ? spec.conditions : []
   const bounds = operators ?? conditions.map(({ operator }) => operator)
   const repeats = again && createRepeats(again.spec)
@@ -107,7 +107,7 @@ export const createWindowReplay = ({ spec, operators, limits, start, again, ...t
       early.clear()
       for (const entry of step.taken) {
         const episode = open.get(entry.key)
-        if (episode) episode.matches += matchesIn(entry, block)
+        if (episode) episode.matches += matchesOfEntry(entry, block)
       }
       for (const key of step.ended) {
         const episode = open.get(key)
@@ -130,7 +130,7 @@ export const createWindowReplay = ({ spec, operators, limits, start, again, ...t
 }
 
 /** A reading that failed leaves the one before it, and one that ends an episode does not meet its conditions. */
-const matchesIn = ({ count, reading }: WindowEntry, { number }: WindowBlock): number =>
+const matchesOfEntry = ({ count, reading }: WindowEntry, { number }: WindowBlock): number =>
   reading === undefined ? count : Number(reading.meets === true && reading.block === number)
 
 /** Ranges of blocks at which something may have been other than it was found. */

@@ -6,7 +6,7 @@ import { openAccounts } from '../../src/accounts/index.ts'
 import { readScans } from '../../src/alerts/alert-store.ts'
 import { openOutbox } from '../../src/alerts/outbox.ts'
 import { simulate } from '../../src/app/simulate.ts'
-import type { ReadState } from '../../src/chain/source.ts'
+import type { ReadStateAt } from '../../src/chain/source.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { storeFile } from '../../src/engine/files.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/limits/index.ts'
@@ -117,7 +117,7 @@ const scene = async (t: TestContext, seed: number, configs: readonly object[] = 
     }: {
       limits?: Limits
       deadlineMs?: number
-      read?: ReadState | string
+      read?: ReadStateAt | string
       signal?: AbortSignal
     } = {},
   ): Promise<RuleSimulation> =>

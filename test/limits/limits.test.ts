@@ -139,6 +139,7 @@ An account has more than 2000 matches in one block. No alerts are made for furth
 A rule has more than 100000 keys in its windows. Matches of further keys are left out: narrow the conditions of the rule.
 A rule has more than 1000000 rows in its windows, one for each key and block. Further matches are left out: narrow the conditions of the rule, or shorten its windows.
 A request for series has more than 500000 numbers, which are rules times buckets. Ask for fewer buckets, or for some of the rules.
+A simulation of a State rule has more than 10000 readings. Take fewer blocks, or a larger every.blocks: each balance or call counts at each block that is read.
 An account has more than 4 simulations and tests of rules under way. Try again when one of them has ended.
 An account has more than 100 deliveries under way. Further deliveries wait. Those that take longer than a second are counted separately, up to four times as many.
 An account has more than 100000 queued deliveries. Further deliveries to a slow receiver are dead. Deliver them again later, in smaller ranges.
