@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { decodeFunctionData, encodeFunctionResult, type Hex, multicall3Abi } from 'viem'
 import { decodeAnswers, encodeQuestions, MULTICALL3 } from '../../src/chain/multicall.ts'
 import type { ReadQuestion } from '../../src/chain/source.ts'
+import { systemClock } from '../../src/lib/retry.ts'
 import { anvilPath, startAnvil } from '../support/anvil.ts'
 import { never, sourceOf } from '../support/chain-source.ts'
 import { fastClock, NodeError, startNode } from '../support/node.ts'
@@ -119,6 +120,22 @@ test('a chain without the contract is asked singly, and for the contract again o
   assert.deepEqual([await ask(), calls()], [expected, 1])
   time = 600_001
   assert.deepEqual([await ask(), calls()], [expected, 2])
+  // Of the past, one block says nothing of another.
+  const past = () => source.pastStateAt!(last.block.hash, [{ balanceOf: address(1) }, { balanceOf: address(2) }], never)
+  assert.deepEqual([await past(), calls()], [expected, 3])
+  assert.deepEqual([await past(), calls()], [expected, 4])
+})
+
+test('state of the past leaves to the head what the budget keeps for it', async t => {
+  const node = await startNode(t, chain)
+  node.methods.set('eth_getBalance', () => '0x7')
+  const source = sourceOf(t, node, { clock: systemClock, allowances: [{ daily: 50 }] })
+  const ask = (read: 'stateAt' | 'pastStateAt', signal = never) =>
+    source[read]!(last.block.hash, [{ balanceOf: address(1) }], signal)
+  await ask('pastStateAt')
+  for (let i = 0; i < 44; i++) await ask('stateAt')
+  await assert.rejects(ask('pastStateAt', AbortSignal.timeout(300)), /timeout/)
+  assert.deepEqual(await ask('stateAt'), [{ hex: '0x7' }])
 })
 
 /** The code of the contract, as viem deploys it. */
