@@ -198,6 +198,32 @@ describe('rules over time and of state in the console', { skip }, () => {
     await says(page, 'of each reading of 0x0D3e…e12C every 5 blocks of less than 0.5 ETH on demo local')
     await press(page, 'Read these blocks from the node')
     await see(page, 'This server has no node of ethereum/demo/local to read its state from')
+    const at = { blockNumber: { num: 40, raw: '0x28' }, timestamp: 1_767_323_045, args: [], error: null }
+    const hit = {
+      _type: 'state',
+      _id: `0x12_s_${ALICE}`,
+      _source: { ...at, address: ALICE, call: 'balance', value: { coin: 0.4 } },
+    }
+    const moment = { block: 41, time: '2026-01-02T03:04:17.000Z' }
+    const peak = [{ name: 'value.coin', value: '0.25' }]
+    const episode = { key: { address: ALICE }, opened: moment, ended: null, matches: 3, peak }
+    await page.route('**/alerting/rules/simulate', route =>
+      route.fulfill({
+        json: {
+          ...{ total: 3, alerts: 1, fromBlock: 1, toBlock: 50, complete: true, holes: [], hits: [hit], series: null },
+          ...{ messages: [], warnings: [], windows: { episodes: [episode], open: 1, undecided: [] } },
+        },
+      }),
+    )
+    // Other conditions are asked for anew: each reading is a call of the node.
+    await page.getByLabel('Value', { exact: true }).fill('0.6')
+    await press(page, 'Read these blocks from the node')
+    await see(page, 'Newest alerts, 1 still open')
+    await see(page.locator('section', { hasText: 'What it would have found' }), 'value.coin 0.25')
+    await see(page, 'Block 40')
+    await see(page, 'balance: 0.4')
+    await page.unroute('**/alerting/rules/simulate')
+    await page.getByLabel('Value', { exact: true }).fill('0.5')
     await page.getByLabel('Notify of').selectOption('the first one, until one does not meet them')
     await page.getByLabel('Unit of held for').selectOption('blocks')
     await page.getByLabel('Held for (optional)', { exact: true }).fill('5')
