@@ -447,6 +447,27 @@ test('a paused rule begins anew where it goes on, and tells then what was pendin
   assert.deepEqual(alive(), ['confirmed b 17 b', 'confirmed b 11 a'])
 })
 
+test('where a paused rule goes on, what another network has reorganised away meanwhile is taken back', () => {
+  for (const confirmations of [0, 3]) {
+    const { mine, look, told, alive, networks } = setUp({ of: PAIR, networks: 2, confirmations })
+    for (const i of [0, 1]) mine(i, '', 1_000)
+    mine(0, '0a', 1_010)
+    mine(1, '1a', 1_020)
+    for (const i of [0, 1]) mine(i, '', 1_030)
+    look()
+    assert.equal(alive().length, 1)
+    for (const one of networks) one.pause([1])
+    networks[0]!.back(10)
+    for (const time of [1_011, 1_030, 1_040]) mine(0, '', time, { salt: 'other' })
+    mine(1, '', 1_040)
+    for (const one of networks) one.pause([])
+    for (const time of [1_050, 1_060, 1_070]) for (const i of [0, 1]) mine(i, '', time)
+    look()
+    assert.deepEqual(alive(), [])
+    assert.deepEqual(told()[1], confirmations === 0 ? ['confirmed 11 a', 'retracted 11 a'] : [])
+  }
+})
+
 test('what was found before blocks that the rule did not see is told all the same, and is taken back with its blocks', () => {
   const { mine, look, alive, networks } = setUp({ of: PAIR, networks: 2, confirmations: 9 })
   for (const i of [0, 1]) mine(i, '', 1_000)

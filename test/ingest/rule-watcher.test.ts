@@ -171,6 +171,16 @@ test('a rule that came up before the head was known, and was read only after, be
   assert.deepEqual(await match(at), [`${early.id} block`, `${late.id} block`])
 })
 
+test('the writer is told at the start that no rule has windows any more, which frees what waits for other networks', async t => {
+  const { rules, ruleWatcher } = await setUp(t)
+  rules.create(1, ruleOf(), 0)
+  ruleWatcher.refresh([])
+  assert.deepEqual(ruleWatcher.takeUpdate()?.across, [])
+  rules.create(1, ruleOf(), 0)
+  ruleWatcher.refresh([])
+  assert.equal(ruleWatcher.takeUpdate()?.across, undefined)
+})
+
 test('a rule of several networks begins in each above what is known there, which the network notes itself', async t => {
   const { rules, ruleWatcher } = await setUp(t)
   ruleWatcher.refresh([])

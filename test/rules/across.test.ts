@@ -104,7 +104,7 @@ test('a rule looks at all networks that it covers, or at those that its steps na
   const cases: [unknown, boolean, string[]][] = [
     [WINDOW, true, all],
     [STEPS, true, [ONE, TWO]],
-    [{ ...STEPS, until: EVENT }, true, [ONE, TWO]],
+    [{ ...STEPS, until: EVENT }, true, all],
     [
       { ...STEPS, steps: [{}, { ...EVENT, network: 'ethereum/new/mainnet' }] },
       true,

@@ -213,6 +213,8 @@ const createWindowedRules = (
 ) => {
   const windowed = new Map<number, StoredRule>()
   let matched: ReadonlyMap<number, number> = new Map()
+  /** Rules with `when` may have been edited before the start. */
+  let isTold = false
   return {
     refresh(known: Iterable<StoredRule>) {
       const before = windowed.size
@@ -224,7 +226,9 @@ const createWindowedRules = (
       matched = new Map(
         [...windowed.values()].filter(({ id }) => matcher.has(id)).map(({ id, matching }) => [id, matching]),
       )
-      if (before + windowed.size > 0) changed(toWhenRules([...windowed.values()], network, limits))
+      if (isTold && before + windowed.size === 0) return
+      isTold = true
+      changed(toWhenRules([...windowed.values()], network, limits))
     },
     ids: () => windowed.keys(),
     all: (): StoredRule[] => [...windowed.values()],
