@@ -17,7 +17,7 @@ import {
   type RunningDecision,
   type SeenNetwork,
 } from './across-running.ts'
-import { type AcrossChange, networksOfHeads } from './across-store.ts'
+import type { AcrossChange } from './across-store.ts'
 import type { AlertWindow, RuleMatch } from './alert.ts'
 import { KEPT_BELOW } from './running-window.ts'
 import { windowAlertId } from './windows.ts'
@@ -90,28 +90,33 @@ export const createAcrossDecision = (
     return { found, ends }
   }
 
-  const decide = (all: readonly SeenNetwork[], receivedAt: number): AcrossDecision => {
-    const mine = all[networks.indexOf(own)]!
+  const recordOf = (reader: AcrossReader | undefined): AcrossRecord | undefined => {
+    const record = reader?.record(rule.rule)
+    return record?.revision === revision ? record : undefined
+  }
+
+  const decide = (seen: readonly SeenNetwork[], receivedAt: number): AcrossDecision => {
+    const mine = seen.find(({ network }) => network === own)!
     const { reader } = mine
-    const clocks = all.map(({ state }) => state.clock)
-    const until = Math.min(...clocks)
-    const since = Math.max(...all.map(({ state }) => (state.since === 0 ? 0 : state.sinceTime)))
-    const records = all.map(it => {
-      const record = it.reader.record(rule.rule)
-      return record?.revision === revision ? record : undefined
-    })
+    const record = recordOf(reader)
+    const { all, next, joins } = takingPart(seen, record)
+    const clock = Math.min(...all.map(({ state }) => state.clock))
+    const until = Math.min(clock, joins)
+    const since = Math.max(...all.map(sinceOf))
+    const records = all.map(it => recordOf(it.reader))
     const kept = Math.max(...records.map(record => record?.kept ?? 0))
     const stored = Math.max(...all.map(storedSince))
     if (running && (running.from < Math.max(stored, kept > running.kept ? kept : 0) || !isSame(running, all, since)))
       running = undefined
-    const note = noteOfDecision({ of, since: running?.gapUntil ?? since, until, reach }, all)
-    const record = records[networks.indexOf(own)]
-    const heads = acrossHeads(all, deep)
-    const saved = { rule: rule.rule, revision, heads }
+    const note = noteOfDecision({ of, since: running?.gapUntil ?? since, until: clock, reach }, all)
+    const saved = { rule: rule.rule, revision, heads: acrossHeads(next ?? all, deep) }
     const keptNow = record?.kept ?? 0
-    if (record && networksOfHeads(record.heads) !== networksOfHeads(heads)) {
+    const validOwn = validUntil(all, record)
+    if (record && next && (next === all || validOwn === record.decided)) {
       running = undefined
-      return { ...note, change: { ...saved, ...NO_CHANGES, decided: until, settled: 0, kept: keptNow } }
+      // What is told with the networks before stays so.
+      const kept = Math.max(keptNow, validOwn - reach)
+      return { ...note, change: { ...saved, ...NO_CHANGES, decided: validOwn, settled: 0, kept } }
     }
     const valid = records.map(record => validUntil(all, record))
     const start = Math.max(
@@ -124,7 +129,7 @@ export const createAcrossDecision = (
     const events = advanceDecision(rule, running, all, { until, most: part })
     const decided = running.from
     const more = { ...(decided < until && { goesOn: true }) }
-    if (events === undefined) return { ...note, ...more }
+    if (events === undefined) return { ...(heldNote(running, Math.min(...valid)) ?? note), ...more }
     const { found, ends } = ownOf(events, running, reader, receivedAt)
     const changes = alertChanges(found, ends, reader.stored(rule.rule, revision, [from, decided]), [from, decided])
     const settled = Math.min(...all.map(it => it.reader.settled(rule.confirmations)))
@@ -132,8 +137,9 @@ export const createAcrossDecision = (
     const needed = beginBefore(Math.min(...valid, ...kepts) - holdOf(rule), mine) - reach
     const isSaved =
       record !== undefined &&
-      valid[networks.indexOf(own)] === record.decided &&
+      validOwn === record.decided &&
       decided - record.decided < NOTED_SECONDS &&
+      decided < joins &&
       Object.values(changes).every(({ length }) => length === 0) &&
       !reader.owes(rule.rule, Math.min(settled, decided))
     const keptThen = needed > keptNow + Math.min(reach, PRUNED_SECONDS) ? needed : keptNow
@@ -150,8 +156,11 @@ export const createAcrossDecision = (
       const open = networks.map(network => ({ network, reader: readers.get(network) }))
       const run = (): AcrossDecision => {
         const all = open.map(one => ({ ...one, state: one.reader?.state(rule.rule) }))
-        const missing = all.find(({ state }) => state?.revision !== revision)
-        if (missing === undefined) return decide(all as SeenNetwork[], receivedAt)
+        const [unseen, seen] = [false, true].map(it => all.filter(({ state }) => (state?.revision === revision) === it))
+        const heads = recordOf(readers.get(own))?.heads
+        // One that joins holds up nothing before its first block.
+        const missing = unseen!.find(({ network }) => heads === undefined || network in heads)
+        if (missing === undefined) return decide(seen as SeenNetwork[], receivedAt)
         running = undefined
         return { note: `It waits for ${missing.network}, of which it has seen no block: nothing is decided before.` }
       }
@@ -167,6 +176,29 @@ export const createAcrossDecision = (
     },
   }
 }
+
+/**
+ * The networks that a rule is decided over, where some have come or gone since its record. One that joins takes
+ * part from its first block on: before that, it goes on without it. `next`: those of the next record.
+ */
+const takingPart = (
+  seen: readonly SeenNetwork[],
+  record: AcrossRecord | undefined,
+): { all: readonly SeenNetwork[]; next?: readonly SeenNetwork[]; joins: number } => {
+  const joins = Number.POSITIVE_INFINITY
+  if (record === undefined) return { all: seen, joins }
+  const [had, joined] = [true, false].map(it => seen.filter(({ network }) => network in record.heads === it)) as [
+    SeenNetwork[],
+    SeenNetwork[],
+  ]
+  if (had.length < Object.keys(record.heads).length) return { all: had, next: had, joins }
+  if (joined.length === 0) return { all: had, joins }
+  const first = Math.max(...joined.map(sinceOf))
+  return record.decided < first ? { all: had, joins: first } : { all: had, next: seen, joins }
+}
+
+/** From when on all of its matches are known; 0: of all time. */
+const sinceOf = ({ state }: SeenNetwork): number => (state.since === 0 ? 0 : state.sinceTime)
 
 /** A moment up to one with which it may begin: that of a block, unless that is pruned. Then it begins later. */
 const beginBefore = (time: number, { reader, state }: SeenNetwork): number => {
@@ -280,5 +312,11 @@ const untoldNote = ({ most }: DecidedRule, { untold }: RunningDecision): { note:
   untold === 0
     ? undefined
     : { note: `Its sequences make at most ${most} alerts in one block: ${untold} of this network made none.` }
+
+/** `told`: up to where all is told. */
+const heldNote = ({ from, start, tells }: RunningDecision, told: number): { note: string } | undefined =>
+  from < start || told >= tells
+    ? undefined
+    : { note: `Blocks that its hold reaches back to are pruned: of what opens before ${inUtc(tells)}, it tells nothing.` }
 
 const inUtc = (seconds: number): string => new Date(seconds * 1_000).toISOString()

@@ -85,9 +85,7 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
     )
     .pluck()
   const save = db.prepare('INSERT OR REPLACE INTO across (rule, revision, heads, decided, kept) VALUES (?, ?, ?, ?, ?)')
-  const recordOf = db.prepare<[number], { heads: string; kept: number }>(
-    'SELECT heads, kept FROM across WHERE rule = ?',
-  )
+  const keptOf = db.prepare<[number], number>('SELECT kept FROM across WHERE rule = ?').pluck()
   const forget = prepareForget(db)
   const saveHeights = createFinalHeights(db)
   const dropAbove = db.prepare('DELETE FROM across_alert WHERE alert IN (SELECT n FROM alert WHERE block > ?)')
@@ -147,19 +145,12 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
     const final = Math.min(found.settled, found.decided)
     release.run(rule, final)
     for (const n of over.all(rule, final)) alerts.resolve(n)
-    prune(of, found)
+    prune(rule, found.kept)
     save.run(rule, of.revision, JSON.stringify(found.heads), found.decided, found.kept)
   }
 
-  const prune = ({ rule }: AcrossRule, { heads, kept }: Pick<AcrossChange, 'heads' | 'kept'>) => {
-    const before = recordOf.get(rule)
-    // Of other networks than before, it begins anew: what is told stays so.
-    if (before && networksOfHeads(JSON.parse(before.heads)) !== networksOfHeads(heads)) {
-      const state = tables.state(rule)
-      if (state) tables.saveState(rule, { ...state, since: state.upto + 1, sinceTime: state.clock })
-      running.delete(rule)
-    }
-    if (kept === (before?.kept ?? 0)) return
+  const prune = (rule: number, kept: number) => {
+    if (kept === (keptOf.get(rule) ?? 0)) return
     forget(rule, kept)
     running.delete(rule)
   }
@@ -229,8 +220,6 @@ const prepareRowCount = (db: Db) =>
       'SELECT sum(json_array_length(rows)) FROM rule_rows JOIN row_list ON n = list WHERE rule = ?',
     )
     .pluck()
-
-export const networksOfHeads = (heads: NetworkHeads): string => Object.keys(heads).join(',')
 
 const storedEntries = (
   found: RuleRows | StepRows | undefined,

@@ -517,7 +517,53 @@ test('at its limit of rows, a rule still decides what it has', () => {
   assert.deepEqual(alive(), ['confirmed b 12 a'])
 })
 
-test('where networks come and go, what is told stays, and the rule begins anew', () => {
+test('what was not decided yet where a network comes or goes is decided all the same', () => {
+  for (const shape of [MANY, THREE, PAIR, HELD]) {
+    const text = isWindow(shape) ? ['1a 1a 1a', ''] : shape === THREE ? ['0a', '1a 2a'] : ['0a', '1a']
+    const open = (networks: number[]) => {
+      const set = setUp({ of: shape, networks: 3, part: 1 })
+      const names = set.networks.map(({ name }) => name)
+      const use = (all: number[]) => {
+        for (const one of set.networks) one.change({ networks: all.map(i => names[i]!) })
+      }
+      use(networks)
+      return { ...set, use, lookAt: (all: number[]) => all.forEach(i => set.networks[i]!.look()) }
+    }
+    // The last one stands still, and is taken out.
+    const left = open([0, 1, 2])
+    for (const i of [0, 1, 2]) left.mine(i, '', 1_000)
+    for (const i of [0, 1, 2]) left.mine(i, '', 1_100)
+    left.look()
+    left.mine(0, text[0]!, 1_110)
+    left.mine(1, text[1]!, 1_120)
+    for (const time of [1_150, 1_400]) for (const i of [0, 1]) left.mine(i, '', time)
+    left.lookAt([0, 1])
+    assert.deepEqual(left.alive(), [])
+    left.use([0, 1])
+    for (let i = 0; i < 3; i++) left.lookAt([0, 1])
+    assert.equal(left.alive().length, 1, JSON.stringify(shape))
+
+    // One comes while another one stands still.
+    const joined = open([0, 1])
+    for (const i of [0, 1]) joined.mine(i, '', 1_000)
+    for (const i of [0, 1]) joined.mine(i, '', 1_100)
+    joined.lookAt([0, 1])
+    joined.mine(0, text[0]!, 1_110)
+    joined.use([0, 1, 2])
+    joined.mine(2, '', 1_350)
+    joined.mine(1, text[1]!, 1_120)
+    for (const time of [1_150, 1_340]) for (const i of [0, 1]) joined.mine(i, '', time)
+    for (let i = 0; i < 3; i++) joined.look()
+    assert.equal(joined.alive().length, 1, JSON.stringify(shape))
+    joined.mine(0, text[0]!, 1_360)
+    joined.mine(2, text[1]!, 1_370)
+    for (const time of [1_395, 1_800]) for (const i of [0, 1, 2]) joined.mine(i, '', time)
+    for (let i = 0; i < 3; i++) joined.look()
+    assert.equal(joined.alive().length, 2, JSON.stringify(shape))
+  }
+})
+
+test('where networks come and go, what is told stays, and the rule goes on', () => {
   const { mine, look, alive, told, networks } = setUp({ of: PAIR, networks: 3 })
   const names = networks.map(({ name }) => name)
   for (const i of [0, 1]) {
@@ -613,6 +659,28 @@ test('rows are forgotten also where fewer blocks are kept than may be reorganise
   }
   const rows = networks[0]!.count('rule_rows') as number
   assert.ok(rows < 200, `${rows} rows`)
+})
+
+test('where blocks that a hold reaches back to are pruned, a rule says so after a start, and tells what opens later', () => {
+  const { mine, look, networks, told } = setUp({ of: { ...NONE, hold: { seconds: 300 } }, networks: 2 })
+  let time = 1_000
+  const pass = (seconds: number) => {
+    for (const end = time + seconds; time < end; time += 2) {
+      for (const i of [0, 1]) mine(i, time === 1_000 ? '5' : '', time)
+      if (time % 20 > 0) continue
+      for (const one of networks) one.prune(64)
+      look()
+    }
+  }
+  pass(200)
+  for (const one of networks) one.restart()
+  const [note] = look()
+  assert.match(
+    note!,
+    /^Blocks that its hold reaches back to are pruned: of what opens before 1970-01-01T00:2\d:\d\d.000Z, it tells nothing.$/,
+  )
+  pass(400)
+  assert.deepEqual([told().flat().length, look()[0]], [1, undefined])
 })
 
 const CASES = Number(process.env.CASES ?? 12)
