@@ -317,6 +317,8 @@ const untoldNote = ({ most }: DecidedRule, { untold }: RunningDecision): { note:
 const heldNote = ({ from, start, tells }: RunningDecision, told: number): { note: string } | undefined =>
   from < start || told >= tells
     ? undefined
-    : { note: `Blocks that its hold reaches back to are pruned: of what opens before ${inUtc(tells)}, it tells nothing.` }
+    : {
+        note: `Blocks that its hold reaches back to are pruned: of what opens before ${inUtc(tells)}, it tells nothing.`,
+      }
 
 const inUtc = (seconds: number): string => new Date(seconds * 1_000).toISOString()

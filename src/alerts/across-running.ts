@@ -91,19 +91,20 @@ export const beginDecision = (
     }),
   )
   const open = openAt(rule, all, start)
-  const gaps = all.flatMap(({ network, reader }) => {
+  const unseen = all.flatMap(({ network, reader }) => {
     const below = reader.first(cursors.get(network)!.row + 1)?.number ?? Number.MAX_SAFE_INTEGER
-    return reader.lastEntries<object>(rule.rule, below, first).filter(isUnseen)
+    const gaps = reader.lastEntries<object>(rule.rule, below, first).filter(isUnseen)
+    return gaps.map(({ gap: number, until: time }): NetworkBlock => ({ network, number, time }))
   })
   const options = {
-    ...{ start, since: Math.max(since, ...gaps.map(({ until }) => until)) },
+    ...{ start, since: Math.max(since, ...unseen.map(({ time }) => time)) },
     firstAt: (time: number) => firstOfAll(all, cursors, time),
     firstAfter: (block: NetworkBlock) => firstAfterBlock(all, cursors, block),
   }
   const merged = (
     'conditions' in of
       ? createMergedWindow(of, { ...options, open: open.keys(), isShown: network => network === own })
-      : createMergedSequence(of, options)
+      : createMergedSequence(of, { ...options, unseen })
   ) as MergedReplay<object>
   const hold = holdOf(rule)
   const tells = hold === 0 || start === since ? start : (options.firstAt(start)?.time ?? start) + hold

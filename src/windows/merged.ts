@@ -256,12 +256,16 @@ export const createMergedWindow = (
 export const secondsBack = (of: WindowSpec | SequenceShape): number =>
   ('conditions' in of ? reachOf(of) : of.within).seconds!
 
-export const createMergedSequence = (shape: SequenceShape, options: MergeOptions): MergedReplay<StepMatch> => {
+/** `unseen`: where blocks end that were not seen and begin before its rows. */
+export const createMergedSequence = (
+  shape: SequenceShape,
+  { unseen, ...options }: MergeOptions & { unseen: readonly NetworkBlock[] },
+): MergedReplay<StepMatch> => {
   const sequence = createRuleSequence(shape, WITHOUT_LIMITS)
   const placed = ({ number, network }: Omit<NetworkBlock, 'time'>, matches: readonly StepMatch[]) =>
     matches.map(match => ({ ...match, id: `${network}\n${number}\n${match.id}` }))
   /** Up to there, what ends a sequence may have come unseen. */
-  let blind: NetworkBlock | undefined
+  let blind = [...unseen].sort((a, b) => (comesBeforeBlock(a, b) ? -1 : 1)).at(-1)
   const isBlind = (at: NetworkBlock) => isUndone(shape) && blind !== undefined && comesBeforeBlock(at, blind)
   return createMerge<StepMatch>(
     {

@@ -488,6 +488,20 @@ test('what was found before blocks that the rule did not see is told all the sam
   assert.deepEqual(alive(), [])
 })
 
+test('blocks that the rule did not see may end a sequence also where they begin before all networks are seen', () => {
+  const { mine, look, alive } = setUp({ of: PAIR, networks: 2 })
+  mine(0, '', 1_000)
+  mine(1, '', 1_005)
+  mine(0, '', 1_010, { isUnseen: true })
+  mine(1, '0a', 1_020)
+  mine(1, '1a', 1_030)
+  mine(0, '', 1_040)
+  mine(1, '', 1_050)
+  mine(0, '', 1_060)
+  look()
+  assert.deepEqual(alive(), [])
+})
+
 test('silence is none while a network has blocks that the rule did not see', () => {
   const { mine, look, alive } = setUp({ of: NONE, networks: 2 })
   for (const i of [0, 1]) mine(i, '5', 1_000)
