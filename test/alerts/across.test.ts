@@ -541,7 +541,7 @@ test('what was not decided yet where a network comes or goes is decided all the 
         for (const one of set.networks) one.change({ networks: all.map(i => names[i]!) })
       }
       use(networks)
-      return { ...set, use, lookAt: (all: number[]) => all.forEach(i => set.networks[i]!.look()) }
+      return { ...set, use, lookAt: (all: number[]) => all.map(i => set.networks[i]!.look()) }
     }
     // The last one stands still, and is taken out.
     const left = open([0, 1, 2])
