@@ -13,6 +13,7 @@ import { refuse } from '../lib/errors.ts'
 import type { Bars } from '../lib/progress.ts'
 import { nativeBinding, version } from '../lib/runtime.ts'
 import type { Run } from '../lib/shutdown.ts'
+import { isUnmade } from '../sqlite/database.ts'
 import { lockFolder } from '../sqlite/lock.ts'
 import { findEmptied } from '../sqlite/verify-pages.ts'
 import { rangesOf } from './stores.ts'
@@ -81,7 +82,9 @@ const CHECKS: Record<string, BackupOptions['check']> = {
  */
 const databasesIn = (data: string): string[] => [
   ...[DELIVERIES_FILE].filter(name => isThere(data, name)),
-  ...storedNetworks(data).map(network => storeFile('', network)),
+  ...storedNetworks(data)
+    .map(network => storeFile('', network))
+    .filter(name => !isUnmade(join(data, name), nativeBinding(data))),
   ...[ACCOUNTS_FILE].filter(name => isThere(data, name)),
 ]
 

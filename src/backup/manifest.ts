@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, refuse } from '../lib/errors.ts'
-import { PRIVATE_FILE, syncFile } from '../lib/files.ts'
+import { syncFolder, writeDurably } from '../lib/files.ts'
 
 /** Contents of a backup folder, replaced atomically: files that it does not list are leftovers. */
 export interface Manifest {
@@ -89,16 +89,3 @@ export const namedIn = ({ databases, files }: Manifest): Set<string> =>
 export const plainPath = ({ sha256 }: PlainFile): string => join('files', sha256)
 
 export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
-
-export const writeDurably = (path: string, content: string | Uint8Array) => {
-  writeFileSync(path, content, { mode: PRIVATE_FILE })
-  syncFile(path)
-}
-
-/** Syncs the directory entries of a folder. Windows has no such call, and needs none. */
-export const syncFolder = (path: string) => {
-  if (process.platform === 'win32') return
-  const file = openSync(path, 'r')
-  fsyncSync(file)
-  closeSync(file)
-}

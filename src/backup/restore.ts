@@ -6,24 +6,17 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   writeSync,
 } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { refuse } from '../lib/errors.ts'
-import { makePrivateFolder, PRIVATE_FILE, syncFile } from '../lib/files.ts'
+import { makePrivateFolder, PRIVATE_FILE, syncFile, syncFolder, writeDurably } from '../lib/files.ts'
 import { makeSums } from '../sqlite/checksums.ts'
 import { restoringFolder } from '../sqlite/lock.ts'
 import { SQLITE_PAGE_BYTES } from '../sqlite/wal.ts'
-import {
-  type BackedUp,
-  type Manifest,
-  plainPath,
-  readManifest,
-  sha256Of,
-  syncFolder,
-  writeDurably,
-} from './manifest.ts'
+import { type BackedUp, type Manifest, plainPath, readManifest, sha256Of } from './manifest.ts'
 import { type BackupStep, checkCopy, spoilt } from './take.ts'
 
 export interface RestoreOptions {
@@ -85,7 +78,10 @@ export function* restoreBackup({ backup, data, force }: RestoreOptions): Generat
   for (const name of readdirSync(staged))
     if (name !== COMPLETE && name !== CLEARED) renameSync(join(staged, name), join(data, name))
   syncFolder(data)
-  rmSync(staged, { recursive: true })
+  // In this order: after a kill the restore goes on to its end, or there is an empty folder, which stands for nothing.
+  rmSync(join(staged, COMPLETE), { force: true })
+  rmSync(cleared)
+  rmdirSync(staged)
   return { takenAt: manifest.takenAt, aside }
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { refuse, stop } from '../lib/errors.ts'
-import { makePrivateFolder } from '../lib/files.ts'
+import { makePrivateFolder, writeDurably } from '../lib/files.ts'
 import { pageSum } from '../sqlite/checksums.ts'
 import type { Db } from '../sqlite/database.ts'
 import { type FileSnapshot, openSnapshot, SNAPSHOT_RUN } from '../sqlite/snapshot.ts'
@@ -16,7 +16,6 @@ import {
   plainPath,
   readManifest,
   sha256Of,
-  writeDurably,
   writeManifest,
 } from './manifest.ts'
 

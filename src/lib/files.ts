@@ -1,5 +1,16 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readSync, statSync, utimesSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 
 /** Private to the user under any umask: files contain alerts and rules of all accounts. */
 export const PRIVATE_FILE = 0o600
@@ -42,6 +53,26 @@ export const syncFile = (path: string) => {
   const file = openSync(path, 'r+')
   fsyncSync(file)
   closeSync(file)
+}
+
+/** Syncs the directory entries of a folder. Windows has no such call, and needs none. */
+export const syncFolder = (path: string) => {
+  if (process.platform === 'win32') return
+  const file = openSync(path, 'r')
+  fsyncSync(file)
+  closeSync(file)
+}
+
+export const writeDurably = (path: string, content: string | Uint8Array) => {
+  writeFileSync(path, content, { mode: PRIVATE_FILE })
+  syncFile(path)
+}
+
+/** Writes a whole file, or leaves the one before: a power cut after a mere rename may leave an empty one. */
+export const replaceFile = (path: string, content: string) => {
+  writeDurably(`${path}.new`, content)
+  renameSync(`${path}.new`, path)
+  syncFolder(dirname(path))
 }
 
 /**

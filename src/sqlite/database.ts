@@ -5,7 +5,7 @@ import { makePrivateFile } from '../lib/files.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { dropSums } from './checksums.ts'
 import { asDamage } from './damage.ts'
-import { checkQuickly, refuseEmptied, sizeOnDisk } from './verify-pages.ts'
+import { checkQuickly, findEmptied, refuseEmptied, sizeOnDisk } from './verify-pages.ts'
 
 export type Db = Database.Database
 
@@ -51,8 +51,7 @@ export const openWritable = (path: string, { native, check, make }: OpenOptions 
 export const openReadonly = (path: string, { native, waitMs, check }: OpenOptions): Db =>
   nameDamagedFile(path, () => {
     refuseEmptied(path)
-    // Killed before the file had its write-ahead log: only a connection that writes rolls this back.
-    if (sizeOnDisk(`${path}-journal`)) connectOnce(path, native)
+    rollBackMaking(path, native)
     const db = connectFile(path, { readonly: true, native, waitMs })
     closingOnFault(db, () => check(db))
     db.pragma('cache_size = -65536')
@@ -78,6 +77,18 @@ export const holdOpen = (path: string, native?: string): (() => void) =>
 
 /** Pages of the file that a connection keeps in memory. */
 export const keepPages = (db: Pick<Db, 'pragma'>, mb: number): void => void db.pragma(`cache_size = -${mb * 1024}`)
+
+/** After a kill before the file had its write-ahead log: only a connection that writes rolls this back. */
+const rollBackMaking = (path: string, native: string | undefined) => {
+  if (sizeOnDisk(`${path}-journal`) > 0) connectOnce(path, native)
+}
+
+/** Whether a kill left the file before anything was in it: the next writer makes it. */
+export const isUnmade = (path: string, native?: string): boolean => {
+  if (!existsSync(path)) return false
+  rollBackMaking(path, native)
+  return sizeOnDisk(path) === 0 && !findEmptied(path)
+}
 
 const connectOnce = (path: string, native: string | undefined) => {
   const db = connectFile(path, { native })

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { ChainsieveError, messageOf, stop, systemFault } from '../lib/errors.ts'
@@ -11,13 +11,17 @@ export const restoringFolder = (data: string): string => join(data, 'restoring')
 /** Locks a data folder like `lockFolder`, but refuses one with an unfinished restore. */
 export const lockDataFolder = (data: string, doing: string, native?: string): { release(): void } => {
   const lock = lockFolder(data, doing, native)
-  if (!existsSync(restoringFolder(data))) return lock
+  if (!isRestoring(data)) return lock
   lock.release()
   throw stop(
     'restore_unfinished',
     `a restore into the data folder ${data} was interrupted: run chainsieve restore again with the same backup, or remove ${restoringFolder(data)}`,
   )
 }
+
+/** An empty folder is of a restore that has copied nothing yet, or has ended. */
+const isRestoring = (data: string): boolean =>
+  existsSync(restoringFolder(data)) && readdirSync(restoringFolder(data)).length > 0
 
 /** Like `lockDataFolder`, but undefined if another process has the lock. */
 export const tryToLockDataFolder = (...asked: Parameters<typeof lockDataFolder>) => {

@@ -14,7 +14,7 @@ import { createShutdown } from '../../src/lib/shutdown.ts'
 import { lockDataFolder } from '../../src/sqlite/lock.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { contentsIn } from '../support/indexing.ts'
-import { createTestStore, demoBlocks } from '../support/store.ts'
+import { createTestStore, demoBlocks, leaveUnmade } from '../support/store.ts'
 
 const unseen: Progress = { update: () => {}, finish: () => {} }
 const NETWORK = 'ethereum/test/net'
@@ -71,9 +71,23 @@ test('a backup that is restored holds the same, and tells its ranges', async t =
   assert.ok(existsSync(data))
 })
 
+test('a backup leaves out a network whose store a kill has left before anything was in it', async t => {
+  const { data, config } = await place(t)
+  const folder = join(await dataFolder(t), 'backup')
+  const copied = async () => {
+    const { databases } = await running(run => backupDataFolder(config, folder, false, run))
+    return databases.map(({ name }) => name)
+  }
+  const whole = await copied()
+  leaveUnmade(storeFile(data, 'ethereum/test/unmade'))
+  writeFileSync(storeFile(data, 'ethereum/test/empty'), '')
+  assert.deepEqual(await copied(), whole)
+})
+
 test('a folder that is half restored is written to by nothing else', async t => {
   const { data } = await place(t)
   mkdirSync(join(data, 'restoring'))
+  writeFileSync(join(data, 'restoring', 'accounts.sqlite'), '')
   assert.throws(() => lockDataFolder(data, 'serve'), { code: 'restore_unfinished' })
 })
 

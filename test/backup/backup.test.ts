@@ -8,6 +8,7 @@ import { createRandom } from '../../scripts/lib/random.ts'
 import { checkBackup, restoreBackup } from '../../src/backup/restore.ts'
 import { takeBackup } from '../../src/backup/take.ts'
 import { storeFile } from '../../src/engine/files.ts'
+import { lockDataFolder } from '../../src/sqlite/lock.ts'
 import { checkPages } from '../../src/sqlite/verify-pages.ts'
 import { dataFolder } from '../support/delivery.ts'
 import { contentsIn } from '../support/indexing.ts'
@@ -282,7 +283,7 @@ describe('a kill', () => {
     const steps = restoreBackup(options)
     while (!steps.next().done) assert.equal(readFileSync(join(data, SMALL), 'utf8'), 'old')
     // As if it had been killed after each of its moves.
-    for (const moved of [0, 1, 2]) {
+    for (const moved of [0, 1, 2, 3, 4]) {
       const half = await dataFolder(t)
       writeFileSync(join(half, SMALL), 'old')
       const again = { backup: here.folder, data: half, force: true }
@@ -290,7 +291,7 @@ describe('a kill', () => {
       const waiting = join(half, 'restoring')
       mkdirSync(waiting)
       for (const name of [SMALL, 'networks', 'abis'].slice(moved)) renameSync(join(half, name), join(waiting, name))
-      writeFileSync(join(waiting, '.complete'), '')
+      if (moved < 4) writeFileSync(join(waiting, '.complete'), '')
       writeFileSync(join(waiting, '.cleared'), join(half, 'aside'))
       const { aside } = finish(restoreBackup({ ...again, force: false }))
       assert.equal(aside, join(half, 'aside'))
@@ -298,5 +299,8 @@ describe('a kill', () => {
       assert.equal(existsSync(waiting), false)
     }
     assert.ok(statSync(join(data, dirname(STORE))).isDirectory())
+    // And at its very end.
+    mkdirSync(join(data, 'restoring'))
+    lockDataFolder(data, 'serve').release()
   })
 })

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import Database from 'better-sqlite3'
 import { isStoreOlder, openForReading, openForWriting } from '../../src/engine/open.ts'
 import { SCHEMA_VERSION } from '../../src/engine/schema.ts'
 import { makeChain, tempFolder } from '../support/pack.ts'
-import { createTestStore } from '../support/store.ts'
+import { createTestStore, leaveUnmade } from '../support/store.ts'
 
 describe('opening a store', () => {
   it('makes it once, with a key of its own for its hashes', async t => {
@@ -29,13 +28,8 @@ describe('opening a store', () => {
 
   it('makes it again after a kill before it had a write-ahead log', async t => {
     const file = await tempFolder(t)
-    const [half, path] = [await file('half.sqlite', ''), await file('a.sqlite', '')]
-    const killed = new Database(half)
-    killed.pragma('cache_size = 1')
-    killed.exec('BEGIN; CREATE TABLE pages (bytes)')
-    for (let page = 0; page < 50; page++) killed.exec('INSERT INTO pages VALUES (zeroblob(4000))')
-    for (const suffix of ['', '-journal']) copyFileSync(half + suffix, path + suffix)
-    killed.close()
+    const path = await file('a.sqlite', '')
+    leaveUnmade(path)
     assert.equal(isStoreOlder(path), false)
     openForWriting(path).close()
     openForReading(path).close()

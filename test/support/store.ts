@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import Database from 'better-sqlite3'
 import { generateBlocks } from '../../scripts/bench/generate.ts'
 import type { RawBlock } from '../../src/chain/wire.ts'
 import { createEventDecoder } from '../../src/decode/abi-decoder.ts'
@@ -443,3 +444,16 @@ export const VERSION_WITHOUT_SHELF = 12
 export const WITHOUT_SHELF = `DROP INDEX segment_journal; ALTER TABLE segment DROP COLUMN emptied; ALTER TABLE alert DROP COLUMN windows;
   DROP INDEX outbox_repeat; ALTER TABLE outbox DROP COLUMN repeat;
   ${['shelf', 'batch', 'hidden', 'quiet', 'rule_window', 'rule_rows', 'row_list', 'episode', 'held', 'repeat', 'across', 'across_alert'].map(table => `DROP TABLE ${table}`).join(';')};`
+
+/** What a kill leaves of a file of SQLite before that has its write-ahead log: pages, and what rolls them back. */
+export const leaveUnmade = (path: string) => {
+  const folder = mkdtempSync(join(tmpdir(), 'chainsieve-unmade-'))
+  const half = join(folder, 'half.sqlite')
+  const killed = new Database(half)
+  killed.pragma('cache_size = 1')
+  killed.exec('BEGIN; CREATE TABLE pages (bytes)')
+  for (let page = 0; page < 50; page++) killed.exec('INSERT INTO pages VALUES (zeroblob(4000))')
+  for (const suffix of ['', '-journal']) copyFileSync(half + suffix, path + suffix)
+  killed.close()
+  rmSync(folder, { recursive: true })
+}
