@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { artifactFiles, storeAbiFiles } from '../ingest/decoding/abi-files.ts'
+import { artifactFiles, readAbiFile, writeAbi } from '../ingest/decoding/abi-files.ts'
 import { isRecord } from '../lib/arrays.ts'
 import { messageOf } from '../lib/errors.ts'
 
@@ -165,7 +165,7 @@ export const replaceAbis = (folder: string, artifacts: readonly Artifact[]): Art
   const broken: Artifacts['broken'] = []
   for (const { file } of artifacts) {
     try {
-      storeAbiFiles(aside, [file], { network: null, address: null })
+      writeAbi(aside, readAbiFile(file, { network: null, address: null }))
     } catch (error) {
       broken.push({ file, why: messageOf(error) })
     }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { PruneLimits } from '../engine/prune.ts'
-import { makePrivateFolder, PRIVATE_FILE } from '../lib/files.ts'
+import { makePrivateFolder, PRIVATE_FILE, replaceFile, syncFolder } from '../lib/files.ts'
 import type { ChainScope } from '../scopes/factory.ts'
 import { abiFile, jsonFileNames, type StoredAbi } from './decoding/abi-files.ts'
 
@@ -37,10 +37,8 @@ export const askToNarrow = (store: string, request: NarrowRequest) =>
 
 export const askToForget = (store: string) => writeRequest(requestFile(store, 'lost'), { lost: true })
 
-const writeRequest = (path: string, request: PruneRequest | NarrowRequest | ForgetRequest) => {
-  writeFileSync(`${path}.new`, JSON.stringify(request), { mode: PRIVATE_FILE })
-  renameSync(`${path}.new`, path)
-}
+const writeRequest = (path: string, request: PruneRequest | NarrowRequest | ForgetRequest) =>
+  replaceFile(path, JSON.stringify(request))
 
 export const isPruneAsked = (store: string, by?: PruneRequestKind): boolean =>
   (by ? [by] : [...BOTH, 'scopes' as const, 'lost' as const]).some(one => existsSync(requestFile(store, one)))
@@ -104,24 +102,20 @@ export const askToRedecode = (folder: string, abi: StoredAbi, networks: readonly
   askToRedecodeBy(folder, abiFile(abi), networks)
 export const askToRedecodeBy = (folder: string, file: string, networks: readonly string[]): RedecodeRequest[] => {
   makePrivateFolder(folder)
-  return networks.map(network => {
+  const asked = networks.map(network => {
     const name = [Date.now(), network.replaceAll('/', '~'), file].join('-')
     const redecoding = { path: join(folder, name), network, abi: file, next: null }
     writeRedecode(redecoding)
     return redecoding
   })
+  syncFolder(folder)
+  return asked
 }
 
 export const openRedecodings = (folder: string, network?: string): RedecodeRequest[] =>
   jsonFileNames(folder).flatMap(name => {
-    const path = join(folder, name)
-    try {
-      const redecoding = { ...(JSON.parse(readFileSync(path, 'utf8')) as Omit<RedecodeRequest, 'path'>), path }
-      return network === undefined || redecoding.network === network ? [redecoding] : []
-    } catch {
-      // The request has ended, or is broken and names no network.
-      return []
-    }
+    const redecoding = readRedecode(folder, name)
+    return redecoding && (network === undefined || redecoding.network === network) ? [redecoding] : []
   })
 export const noteProgress = (redecoding: RedecodeRequest, next: number) => {
   redecoding.next = next
@@ -155,7 +149,22 @@ export const stopRedecode = ({ path }: RedecodeRequest, hasBegun: boolean) => {
 }
 
 export const isStopped = ({ path }: RedecodeRequest): boolean => existsSync(stopFile(path))
+/** Each step writes it, so it is not synced: see `readRedecode`. */
 const writeRedecode = ({ path, ...redecoding }: RedecodeRequest) => {
   writeFileSync(`${path}.new`, JSON.stringify(redecoding), { mode: PRIVATE_FILE })
   renameSync(`${path}.new`, path)
+}
+
+const REQUEST_NAME = /^\d+-(.+)-([0-9a-f]{16}\.json)$/
+/** A power cut may empty the file: what its name tells is begun anew, as repeating a step changes nothing. */
+const readRedecode = (folder: string, name: string): RedecodeRequest | undefined => {
+  const path = join(folder, name)
+  const text = readRequest(path)
+  if (text === undefined) return undefined
+  try {
+    return { ...(JSON.parse(text) as Omit<RedecodeRequest, 'path'>), path }
+  } catch {
+    const [, network, abi] = REQUEST_NAME.exec(name) ?? []
+    return network && abi ? { path, network: network.replaceAll('~', '/'), abi, next: null } : undefined
+  }
 }

@@ -13,7 +13,7 @@ import { openReader } from '../../src/engine/reader.ts'
 import { blockOf } from '../../src/engine/schema.ts'
 import { abiFile, type StoredAbi } from '../../src/ingest/decoding/abi-files.ts'
 import type { RedecodingReport } from '../../src/ingest/messages.ts'
-import { askToRedecode, openRedecodings, stopRedecode } from '../../src/ingest/requests.ts'
+import { askToRedecode, openRedecodings, type RedecodeRequest, stopRedecode } from '../../src/ingest/requests.ts'
 import { type Log, silent } from '../../src/lib/log.ts'
 import { compilePredicate } from '../../src/query/predicate.ts'
 import { assertSame, checkSegments, documentsOf, numberOf, queriesOn, using } from '../support/contents.ts'
@@ -171,6 +171,24 @@ describe('what is decoded anew', () => {
       seen,
       seen.toSorted((a, b) => b - a),
     )
+  })
+
+  it('begins anew where a power cut has emptied what was noted', async t => {
+    const { keep, ask, run, own, folder } = setUp(t)
+    const store = createTestStore(blocks, { own: own(), run: 4 })
+    t.after(() => store.close())
+    for (const abi of ABIS) keep(abi)
+    const [{ path }] = ask(ABIS[1]!) as [RedecodeRequest]
+    writeFileSync(path, '')
+    let steps = 0
+    await run(store, {
+      revise(_, write) {
+        steps++
+        return write()
+      },
+    })
+    assert.ok(steps > 0)
+    assert.deepEqual(openRedecodings(folder), [])
   })
 
   it('stops before the next step where that is asked for, and one that has not begun never begins', async t => {

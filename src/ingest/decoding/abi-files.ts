@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { type Abi, readAbi } from '../../decode/parse-abi.ts'
 import { ChainsieveError, messageOf, refuse, stop } from '../../lib/errors.ts'
-import { makePrivateFolder, PRIVATE_FILE, readAtMost } from '../../lib/files.ts'
+import { makePrivateFolder, PRIVATE_FILE, readAtMost, replaceFile } from '../../lib/files.ts'
 import { type Log, silent } from '../../lib/log.ts'
 import { nearestName } from '../../lib/name-matching.ts'
 import { DEFAULT_LIMITS, type Limits, overLimit } from '../../limits/index.ts'
@@ -50,12 +50,12 @@ export const readAbiFile = (file: string, where: AbiScope, limits: Limits = DEFA
 
 export const keepAbis = (folder: string, abis: readonly StoredAbi[]) => {
   makePrivateFolder(folder)
-  for (const abi of abis) {
-    const path = join(folder, abiFile(abi))
-    writeFileSync(`${path}.new`, abiText(abi), { mode: PRIVATE_FILE })
-    renameSync(`${path}.new`, path)
-  }
+  for (const abi of abis) replaceFile(join(folder, abiFile(abi)), abiText(abi))
 }
+
+/** For a folder that nobody reads yet, and that need not outlast a power cut. */
+export const writeAbi = (folder: string, abi: StoredAbi) =>
+  writeFileSync(join(folder, abiFile(abi)), abiText(abi), { mode: PRIVATE_FILE })
 
 const abiFilesIn = (path: string, limits: Limits, log: Log): string[] => {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]

@@ -5,6 +5,7 @@ import { openRedecoder } from '../../engine/redecode/redecoder.ts'
 import type { Log } from '../../lib/log.ts'
 import { systemClock } from '../../lib/retry.ts'
 import type { Kind } from '../../mapping/index.ts'
+import { syncWriteAheadLog } from '../../sqlite/wal.ts'
 import { findAbi, readOwnAbis } from '../decoding/abi-files.ts'
 import type { Preparer } from '../decoding/prepare.ts'
 import type { RedecodingReport } from '../messages.ts'
@@ -108,7 +109,7 @@ type TakeStep = (next: number, size: number) => JobChanges<RedecodeStep>
 async function* goThrough(
   redecoding: RedecodeRequest,
   { name }: { name: string },
-  { onReport, signal }: RedecodeOptions,
+  { store, onReport, signal }: RedecodeOptions,
   take: TakeStep,
 ): JobChanges {
   let next = redecoding.next ?? Number.MAX_SAFE_INTEGER
@@ -123,6 +124,8 @@ async function* goThrough(
     const pace = Math.max(0.5, Math.min(2, REDECODE_STEP_MS / Math.max(longest, 1)))
     size = Math.max(1, Math.min(MAX_DOCUMENTS, Math.round(size * pace)))
     next = to
+    // Commits of a store do not sync: a power cut must not take what is noted as done.
+    syncWriteAheadLog(store)
     noteProgress(redecoding, next)
     onReport({ abi: name, blocksLeft })
     // Leaves half of the time to jobs that take several turns per block.
