@@ -247,7 +247,10 @@ const alertChanges = (
   }
   return {
     opened: [...found.values()].filter(({ id }) => !stored.has(id)),
-    ended: [...ends.values()].filter(({ id, at }) => stored.get(id)?.ended !== at),
+    // After a reorganisation, another block may have the same time.
+    ended: [...ends.values()].filter(
+      ({ id, at, shown }) => stored.get(id)?.ended !== at || stored.get(id)?.shown !== JSON.stringify(shown),
+    ),
     ...{ withdrawn, reopened },
   }
 }
@@ -315,7 +318,7 @@ const untoldNote = ({ most }: DecidedRule, { untold }: RunningDecision): { note:
 
 /** `told`: up to where all is told. */
 const heldNote = ({ from, start, tells }: RunningDecision, told: number): { note: string } | undefined =>
-  from < start || told >= tells
+  from < start || from >= tells || told >= tells
     ? undefined
     : {
         note: `Blocks that its hold reaches back to are pruned: of what opens before ${inUtc(tells)}, it tells nothing.`,

@@ -315,6 +315,23 @@ test('an alert is confirmed once its block and those of the other networks are d
   assert.deepEqual(alive(), ['confirmed b 11 a'])
 })
 
+test('an end shows the block that has its time after a reorganisation', () => {
+  const { mine, look, networks } = setUp({ of: MANY, networks: 2 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  for (const i of [0, 1]) mine(i, '', 1_080)
+  mine(0, '1a 1a 1a', 1_090)
+  mine(1, '', 1_100)
+  for (const time of [1_155, 1_170]) mine(1, '', time)
+  mine(0, '', 1_180)
+  for (let i = 0; i < 2; i++) look()
+  const shown = () => networks[0]!.alerts().map(({ state, when }) => [state, when!.ended!.block])
+  assert.deepEqual(shown(), [['resolved', 13]])
+  networks[1]!.back(11)
+  for (const time of [1_110, 1_120, 1_155, 1_190]) mine(1, '', time, { salt: 'other' })
+  look()
+  assert.deepEqual(shown(), [['resolved', 14]])
+})
+
 test('with a tag, an alert is confirmed once all networks are final up to it', () => {
   const { mine, look, alive, networks } = setUp({ of: MANY, networks: 2, confirmations: 'finalized' })
   for (const i of [0, 1]) mine(i, '', 1_000)
