@@ -88,7 +88,11 @@ const runOnce = async (t: TestContext, args: readonly string[], data: string): P
   const stored: number[] = []
   for (let round = 0; ; round++) {
     const program = start(t, args, { data })
-    const last = await Promise.race([program.ended, moment(round, data)])
+    let isOver = false
+    const ended = program.ended.finally(() => {
+      isOver = true
+    })
+    const last = await Promise.race([ended, moment(round, data, () => isOver)])
     if (last) {
       assert.equal(last.code, 0, last.err)
       return stored
@@ -100,11 +104,11 @@ const runOnce = async (t: TestContext, args: readonly string[], data: string): P
 }
 
 /** Once while the program starts and makes its store, then each time that it has stored some more. */
-const moment = async (round: number, data: string): Promise<undefined> => {
+const moment = async (round: number, data: string, isOver = () => false): Promise<undefined> => {
   if (round === 0) return void (await pause(150 + Math.random() * 400))
   const target = storedBlocks(data) + 1 + Math.random() * 8
   const end = Date.now() + 120_000
-  while (storedBlocks(data) < target && Date.now() < end) await pause(10)
+  while (!isOver() && storedBlocks(data) < target && Date.now() < end) await pause(10)
   await pause(Math.random() * 30)
 }
 
