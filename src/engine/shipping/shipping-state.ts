@@ -112,7 +112,8 @@ export const createShippingState = (db: Db, now: () => number = Date.now) => {
       if (cursorKey !== undefined) setCursorKey(db, cursorKey)
       meta.set('following', 1)
       meta.set('batches', committed)
-      meta.set('shelf_top', shipped.at(-1)?.to ?? -1)
+      // It may have been sending blocks above those that it shipped.
+      meta.set('shelf_top', Number.MAX_SAFE_INTEGER)
     },
     /** Whether another process may ship from now on. */
     follow: (isFollowing: boolean) => meta.set('following', Number(isFollowing)),

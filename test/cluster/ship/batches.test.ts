@@ -184,6 +184,31 @@ test('tokens of a batch that counts for nothing are not sent with the next one',
   assert.deepEqual(visibleIn(memory.documents(), createShippedReader(store.db).visible()), documentsIn(whole))
 })
 
+test('tokens that one process was sending go where the next one has another branch', async t => {
+  const [store, other] = [createTestStore(), createTestStore()]
+  const memory = memoryCluster()
+  const gate = gated(memory)
+  let shipper = startShipper(store, gate.cluster)
+  closing(t, () => shipper, store, other)
+  for (const one of [store, other]) one.add(blocks.slice(0, 6))
+  shipper.wrote(0, false)
+  await shipper.rested()
+  gate.hold()
+  const taken = gate.taken()
+  store.add(blocks.slice(6, 11))
+  assert.ok(blocksWithTokens(store).some(block => block > 5))
+  shipper.wrote(6, true)
+  await until(() => gate.taken() > taken)
+  const closed = shipper.close()
+  gate.open()
+  await closed
+  // Without transactions.
+  other.add([6, 7].map(number => movedBlock(recorded[0]!, number, undefined, 1)))
+  shipper = startShipper(other, memory)
+  await shipper.rested()
+  assert.deepEqual(visibleIn(memory.documents(), createShippedReader(other.db).visible()), documentsIn(other))
+})
+
 test('tokens that change later are sent without indices for blocks that are not stored', async t => {
   const [store, whole] = [createTestStore(), createTestStore()]
   const memory = memoryCluster()
