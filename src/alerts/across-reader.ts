@@ -121,14 +121,14 @@ export const createAcrossReader = (db: Db) => {
     hash: blocks.hash,
     seenBlock: of((number: number): SeenBlock => ({ number, hash: hash(number) ?? '', serial: altered().serial })),
     /** Whether the block is still there, and was all the time. */
-    isSame: of((block: SeenBlock): boolean => {
-      const { number, serial } = block
-      if (hash(number) !== block.hash) return false
+    isSame({ number, hash: known, serial }: SeenBlock): boolean {
+      if (hash(number) !== known) return false
       const { serial: last, alterations } = altered()
-      if (last < serial) return false
-      const since = alterations.filter(one => one.serial > serial && one.kinds === undefined)
-      return !since.some(({ from, to }) => from <= number && number <= to)
-    }),
+      if (last <= serial) return last === serial
+      return !alterations.some(
+        one => one.serial > serial && one.kinds === undefined && one.from <= number && number <= one.to,
+      )
+    },
     newest,
     state: of((rule: number) => states.get(rule)),
     record: (rule: number): AcrossRecord | undefined => records().get(rule),
