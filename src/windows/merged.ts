@@ -206,12 +206,15 @@ export const createMergedWindow = (
   window.setSince({ number: options.since === 0 ? 0 : 1, time: options.since })
   window.setOpen(open)
   const holding = new Map<string, WindowBlock>()
+  let seenFrom = options.since
   const merged: MergedRule<MergedEntry> = {
     spans: [seconds, ...new Set(compared)].map((it, i) => (i === 0 ? it : windowsLong(spec.within, it + 1).seconds!)),
     load: (now, _, entries) => window.load(now, entries),
     settle: window.settle,
     skip(now, { time }) {
-      window.setSince({ number: now.number + 1, time })
+      // Blocks of several networks may be missing at a time.
+      seenFrom = Math.max(seenFrom, time)
+      window.setSince({ number: now.number + 1, time: seenFrom })
       holding.clear()
     },
     step(now, at, entries, to) {

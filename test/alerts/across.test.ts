@@ -519,6 +519,23 @@ test('blocks that the rule did not see may end a sequence also where they begin 
   assert.deepEqual(alive(), [])
 })
 
+test('a gap of one network that ends before that of another one does not end that', () => {
+  const { mine, look, alive } = setUp({ of: NEW, networks: 2 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  for (const i of [0, 1]) mine(i, '', 1_100)
+  mine(0, '', 1_110, { isUnseen: true })
+  mine(1, '', 1_120)
+  mine(1, '', 1_125, { isUnseen: true })
+  mine(1, '', 1_130)
+  mine(0, '', 1_200)
+  mine(1, '1a', 1_210)
+  mine(0, '', 1_270)
+  mine(1, '2a', 1_280)
+  for (const i of [0, 1]) mine(i, '', 1_300)
+  look()
+  assert.deepEqual(alive(), ['confirmed b 15 a,2'])
+})
+
 test('silence is none while a network has blocks that the rule did not see', () => {
   const { mine, look, alive } = setUp({ of: NONE, networks: 2 })
   for (const i of [0, 1]) mine(i, '5', 1_000)
@@ -736,6 +753,7 @@ const expectedOf = (
   const open = new Map<string, (end?: { id: string; time: number }) => string>()
   const sequence = isWindow(of) ? undefined : createRuleSequence(of, LIMITS)
   const window = isWindow(of) ? createRuleWindow(of, LIMITS) : undefined
+  let seenFrom = since
   window?.setSince({ number: 1, time: since })
   /** The last block before which what was not seen could have ended a sequence. */
   let blind = -1
@@ -744,7 +762,8 @@ const expectedOf = (
     const chain = all.filter(one => one.name === name && one.number > number)
     if (!chain[0]?.mined.isUnseen) return
     const next = chain.find(({ mined }) => !mined.isUnseen)!
-    window?.setSince({ number: i + 2, time: next.time })
+    seenFrom = Math.max(seenFrom, next.time)
+    window?.setSince({ number: i + 2, time: seenFrom })
     sequence?.skip()
     blind = Math.max(blind, all.indexOf(next) - 1)
   }
