@@ -212,7 +212,7 @@ const storedSince = ({ reader, state: { since, clock } }: SeenNetwork): number =
   return first <= since ? 0 : (reader.first(first)?.time ?? clock) + 1
 }
 
-const NO_CHANGES = { opened: [], ended: [], reopened: [], withdrawn: [] }
+const NO_CHANGES = { opened: [], shown: [], ended: [], reopened: [], withdrawn: [] }
 
 /** What is told before this moment holds: after a reorganisation, what is of before the block deep below. */
 const validUntil = (all: readonly SeenNetwork[], record: AcrossRecord | undefined): number =>
@@ -247,6 +247,11 @@ const alertChanges = (
   }
   return {
     opened: [...found.values()].filter(({ id }) => !stored.has(id)),
+    // The same alert, after what led to it was reorganised.
+    shown: [...found.values()].flatMap(({ id, match: { when } }) => {
+      const before = stored.get(id)?.when
+      return before === undefined || before === JSON.stringify(when) ? [] : [{ id, when: when! }]
+    }),
     // After a reorganisation, another block may have the same time.
     ended: [...ends.values()].filter(
       ({ id, at, shown }) => stored.get(id)?.ended !== at || stored.get(id)?.shown !== JSON.stringify(shown),

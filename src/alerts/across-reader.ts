@@ -32,7 +32,8 @@ export interface AcrossStored {
   opened: number
   /** Also null where it has no end. */
   ended: number | null
-  /** What it shows of its end, as JSON. */
+  /** What it shows, as JSON, and of its end. */
+  when: string
   shown: string | null
 }
 
@@ -85,7 +86,9 @@ export const createAcrossReader = (db: Db) => {
      WHERE x.rule = ? AND a.revision = ? AND x.key IS NOT NULL AND x.opened < ? AND (x.ended IS NULL OR x.ended >= ?)`,
   )
   const stored = db.prepare<[number, number, number, number, number, number], AcrossStored>(
-    `SELECT a.id, x.opened, iif(x.key IS NULL, NULL, x.ended) AS ended, a.windows ->> '$.ended' AS shown FROM across_alert x JOIN alert a ON a.n = x.alert
+    `SELECT a.id, x.opened, iif(x.key IS NULL, NULL, x.ended) AS ended, json_remove(a.windows, '$.ended') AS "when",
+       a.windows ->> '$.ended' AS shown
+     FROM across_alert x JOIN alert a ON a.n = x.alert
      WHERE x.rule = ? AND a.revision = ? AND ((x.opened >= ? AND x.opened < ?) OR (x.ended >= ? AND x.ended < ?))`,
   )
   const owes = db

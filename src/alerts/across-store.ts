@@ -28,6 +28,8 @@ export interface AcrossChange {
   rule: number
   revision: number
   opened: { id: string; match: RuleMatch; key: string | null; at: number }[]
+  /** Alerts that are stored and show something else. */
+  shown: { id: string; when: AlertWindow }[]
   ended: { id: string; at: number; shown: NonNullable<AlertWindow['ended']> }[]
   /** Ids of alerts whose episodes have not ended after all. */
   reopened: string[]
@@ -73,6 +75,9 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
   )
   const drop = db.prepare('DELETE FROM across_alert WHERE alert = ?')
   const end = db.prepare('UPDATE across_alert SET ended = ? WHERE alert = ?')
+  const show = db.prepare(
+    `UPDATE alert SET windows = iif(windows -> '$.ended' IS NULL, @when, json_set(@when, '$.ended', windows -> '$.ended')) WHERE id = @id`,
+  )
   const showEnd = db.prepare("UPDATE alert SET windows = json_set(windows, '$.ended', json(?)) WHERE n = ?")
   const release = db.prepare(
     `UPDATE alert SET due = x.due FROM across_alert x
@@ -118,7 +123,7 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
     memory.note(of.rule, noteOfLimit(of, state))
   }
 
-  const change = (of: AcrossRule, { opened, ended, reopened, withdrawn, ...found }: AcrossChange) => {
+  const change = (of: AcrossRule, { opened, shown, ended, reopened, withdrawn, ...found }: AcrossChange) => {
     const { rule } = of
     for (const id of withdrawn) {
       const n = numberOf.get(id)
@@ -131,6 +136,7 @@ export const createAcrossStore = (db: Db, alerts: AlertsOfAcross) => {
       const n = alerts.open(match, id)
       put.run(n, rule, key, at, key === null ? at : null, dueOf(match.block, match.confirmations))
     }
+    for (const { id, when } of shown) show.run({ id, when: JSON.stringify(when) })
     for (const id of reopened) {
       const n = numberOf.get(id)
       if (n === undefined || end.run(null, n).changes === 0) continue

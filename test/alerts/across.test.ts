@@ -315,6 +315,23 @@ test('an alert is confirmed once its block and those of the other networks are d
   assert.deepEqual(alive(), ['confirmed b 11 a'])
 })
 
+test('a step that another one takes the place of after a reorganisation is shown', () => {
+  const { mine, look, networks } = setUp({ of: THREE, networks: 2, confirmations: 1 })
+  for (const i of [0, 1]) mine(i, '', 1_000)
+  mine(0, '0a', 1_010)
+  mine(1, '', 1_020)
+  mine(0, '1a 2a', 1_030)
+  for (const i of [1, 0]) mine(i, '', 1_040)
+  look()
+  const steps = () => networks[0]!.alerts().map(({ id, when }) => [id, when!.steps!.map(it => 'block' in it && it._id)])
+  const [[id, before]] = steps() as [[string, string[]]]
+  assert.equal(before[1], 'ethereum/test/a 12 1a 0')
+  networks[1]!.back(10)
+  for (const time of [1_020, 1_050]) mine(1, time === 1_020 ? '1a' : '', time, { salt: 'other' })
+  look()
+  assert.deepEqual(steps(), [[id, [before[0], 'ethereum/test/b 11 1a 0', before[2]]]])
+})
+
 test('an end shows the block that has its time after a reorganisation', () => {
   const { mine, look, networks } = setUp({ of: MANY, networks: 2 })
   for (const i of [0, 1]) mine(i, '', 1_000)
@@ -533,7 +550,7 @@ test('a gap of one network that ends before that of another one does not end tha
   mine(1, '2a', 1_280)
   for (const i of [0, 1]) mine(i, '', 1_300)
   look()
-  assert.deepEqual(alive(), ['confirmed b 15 a,2'])
+  assert.deepEqual(alive(), ['confirmed b 16 a,2'])
 })
 
 test('silence is none while a network has blocks that the rule did not see', () => {
