@@ -6,6 +6,7 @@ import { type DecodedTrace, traceReader } from '../documents/traces.ts'
 import { isTrue } from '../lib/bytes.ts'
 import { checksumAddress } from '../lib/keccak.ts'
 import { type FieldKind, isListField, type Kind, MAPPING } from '../mapping/index.ts'
+import type { Exact } from '../query/ast.ts'
 import { type ComparedValue, facesAt, hexFace, integerFace, NO_FACES } from '../query/compare.ts'
 import { exactOf, showExact, simplifyExact } from '../query/exact.ts'
 import { keyOfHex, keyOfInteger, keyOfNumber, keyOfText, keysOfFace } from '../query/value-keys.ts'
@@ -145,7 +146,7 @@ const documentValues = (kind: Kind, steps: readonly string[], scaled: boolean): 
     needsDecimals(entity) {
       const document = entityDocument(entity)
       if (document?.decoding === undefined) return false
-      return values({ ...document, decoding: { ...document.decoding, decimals: 0 } }).length > 0
+      return values({ _source: document._source, decoding: { ...document.decoding, decimals: 0 } }).length > 0
     },
   }
 }
@@ -232,13 +233,17 @@ interface ComparedForm {
 
 const textEntityFace = (text: string): ComparedValue => ({ text, number: undefined })
 const booleanEntityFace = (value: boolean): ComparedValue => ({ text: String(value), number: exactOf(value ? 1n : 0n) })
-/** The text is lazy: operands are nearly always numbers. */
-const fractionFace = (digits: bigint, scale: number): ComparedValue => ({
-  get text() {
-    return showExact(simplifyExact({ digits, scale }))
-  },
-  number: { digits, scale },
-})
+
+/** The text is lazy: operands are nearly always numbers. A class, as V8 makes a shape for each object literal with a getter. */
+class FractionFace implements ComparedValue {
+  readonly number: Exact
+  constructor(number: Exact) {
+    this.number = number
+  }
+  get text(): string {
+    return showExact(simplifyExact(this.number))
+  }
+}
 
 const addressValue: ComparedForm = { face: (text: string) => hexFace(checksumAddress(text)), key: keyOfHex }
 const checksummedValue: ComparedForm = { face: (text: string) => textEntityFace(checksumAddress(text)), key: keyOfHex }
@@ -252,7 +257,7 @@ const wholeValue: ComparedForm = {
     typeof value === 'string' && value !== '0x' ? keyOfHex(value) : keyOfInteger(toInteger(value)),
 }
 const coinValue: ComparedForm = {
-  face: (value: string | number) => fractionFace(toInteger(value), COIN_DECIMALS),
+  face: (value: string | number) => new FractionFace({ digits: toInteger(value), scale: COIN_DECIMALS }),
   key: (value: string | number) => keyOfNumber({ digits: toInteger(value), scale: COIN_DECIMALS }),
 }
 const booleanValue: ComparedForm = {
@@ -312,7 +317,7 @@ const argumentSource = (name: string, scaled: boolean): EntityValues => {
         const decimals = entityDecimals(entity)
         if (decimals === undefined) return NO_FACES
         return list(read(entity.decoded!, arg => arg)).flatMap(arg =>
-          isAmount(arg) ? [fractionFace(arg.int, decimals)] : [],
+          isAmount(arg) ? [new FractionFace({ digits: arg.int, scale: decimals })] : [],
         )
       },
       keys: () => undefined,

@@ -1,7 +1,7 @@
 import type { Document } from '../documents/document.ts'
 import type { Kind } from '../mapping/index.ts'
 import type { ValueList } from '../query/value-list.ts'
-import { type BlockEntities, emitterOf, entitiesOf, entityDocument } from './entities.ts'
+import { type BlockEntities, type Entity, emitterOf, entitiesOf, entityDocument } from './entities.ts'
 import { lowerConditions } from './lower.ts'
 import type { GroupMember } from './match-group.ts'
 import { type BlockMatching, createKindMatcher, type KindMatcher } from './match-kind.ts'
@@ -39,6 +39,23 @@ export interface MatchedRule {
   kind: Kind
   /** Built on demand: not every match needs it. */
   readonly document: Document
+}
+
+/** A class, as V8 keeps what a getter of an object literal refers to, here the block, until a full garbage collection. */
+class EntityMatch implements MatchedRule {
+  readonly rule: StoredRule
+  readonly kind: Kind
+  readonly #entity: Entity
+
+  constructor(rule: StoredRule, entity: Entity) {
+    this.rule = rule
+    this.kind = entity.kind
+    this.#entity = entity
+  }
+
+  get document(): Document {
+    return entityDocument(this.#entity)!
+  }
 }
 
 export interface MatcherOptions {
@@ -131,13 +148,7 @@ export const createMatcher = ({ most = Number.POSITIVE_INFINITY, lists, network 
           const count = (counts.get(rule.account) ?? 0) + 1
           if (count > most) return void full.add(rule.account)
           counts.set(rule.account, count)
-          found.push({
-            rule,
-            kind: entity.kind,
-            get document() {
-              return entityDocument(entity)!
-            },
-          })
+          found.push(new EntityMatch(rule, entity))
         },
         undecided: token => void undecided.add(token),
         failed: (rule, error) => void failed.set(rule.id, { rule, error }),

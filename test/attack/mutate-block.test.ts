@@ -52,7 +52,11 @@ const tell = (store: TestStore, line: string): All | ChainsieveError => {
   store.rollback(-1)
   const sizes = { block: 1, tx: decoded.methods.length, log: decoded.logs.length, trace: decoded.traces.length }
   for (const [kind, size] of Object.entries(sizes)) {
-    const built = Array.from({ length: size }, (_, i) => documents[kind as keyof typeof sizes](i))
+    const built = Array.from({ length: size }, (_, i) => {
+      const document = documents[kind as keyof typeof sizes](i)
+      // The source is made on demand.
+      return { ...document, _source: document._source }
+    })
     assert.deepStrictEqual(built, all[kind as Kind])
   }
   return all

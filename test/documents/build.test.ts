@@ -65,8 +65,11 @@ const build = (inputs: readonly BlockDocumentsInput[], big: typeof asJson): All 
     for (const [kind, listed] of entries(BLOCK_LISTS))
       for (const i of listed(input).keys()) all[kind].push(documents[kind](i))
   }
-  return all
+  return byKind(KINDS, kind => all[kind].map(asPlain))
 }
+
+/** With a source that is made on demand. */
+const asPlain = (document: Document): Document => ({ ...document, _source: document._source })
 
 /** How many documents of each kind were compared. */
 const compare = (

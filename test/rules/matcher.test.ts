@@ -410,7 +410,11 @@ const createLoop = () => {
       const emitter = entity.log?.address.slice(2).toLowerCase()
       const isOpen = emitter !== undefined && block.undecided!(emitter)
       // As if the decimals were known.
-      const decided = document.decoding && { ...document, decoding: { ...document.decoding, decimals: 0 } }
+      const decided = document.decoding && {
+        _id: document._id,
+        _source: document._source,
+        decoding: { ...document.decoding, decimals: 0 },
+      }
       for (const rule of sorted) {
         if (!rule.enabled || rule.startBlock === null || number < rule.startBlock) continue
         if (kindOfTarget(rule.input.config.targetType) !== entity.kind) continue

@@ -245,23 +245,42 @@ const createShared = () => {
       if (!find(positionOf(one.stored.number, place))) return undefined
       const json = text(sources[kind])
       const decoded = decoding?.()
-      let source: Document['_source'] | undefined
-      const document: Document = {
-        _id: text(id),
-        ...(routing && { _routing: text(routing) }),
-        ...(parent && { _parent: text(parent) }),
-        get _source() {
-          if (!source) {
-            source = JSON.parse(json) as Document['_source']
-            restoreIntegers(kind, source, big)
-          }
+      const document = new BlockDocument(
+        {
+          _id: text(id),
+          ...(routing && { _routing: text(routing) }),
+          ...(parent && { _parent: text(parent) }),
+          ...(decoded && { decoding: decoded }),
+        },
+        () => {
+          const source = JSON.parse(json) as Document['_source']
+          restoreIntegers(kind, source, big)
           return source
         },
-        ...(decoded && { decoding: decoded }),
-      }
+      )
       texts.set(document, json)
       return document
     },
+  }
+}
+
+/**
+ * `_source` is made on demand. V8 keeps what a getter of an object literal refers to until a full garbage
+ * collection, which here would be the block: hence a class.
+ */
+class BlockDocument implements Document {
+  declare _id: string
+  #source: Document['_source'] | undefined
+  readonly #make: () => Document['_source']
+
+  constructor(rest: Omit<Document, '_source'>, make: () => Document['_source']) {
+    Object.assign(this, rest)
+    this.#make = make
+  }
+
+  get _source(): Document['_source'] {
+    this.#source ??= this.#make()
+    return this.#source
   }
 }
 
