@@ -51,7 +51,7 @@ export const openWritable = (path: string, { native, check, make }: OpenOptions 
 export const openReadonly = (path: string, { native, waitMs, check }: OpenOptions): Db =>
   nameDamagedFile(path, () => {
     refuseEmptied(path)
-    rollBackMaking(path, native)
+    rollBackMaking(path, native, waitMs)
     const db = connectFile(path, { readonly: true, native, waitMs })
     closingOnFault(db, () => check(db))
     db.pragma('cache_size = -65536')
@@ -79,8 +79,8 @@ export const holdOpen = (path: string, native?: string): (() => void) =>
 export const keepPages = (db: Pick<Db, 'pragma'>, mb: number): void => void db.pragma(`cache_size = -${mb * 1024}`)
 
 /** After a kill before the file had its write-ahead log: only a connection that writes rolls this back. */
-const rollBackMaking = (path: string, native: string | undefined) => {
-  if (sizeOnDisk(`${path}-journal`) > 0) connectOnce(path, native)
+const rollBackMaking = (path: string, native: string | undefined, waitMs?: number) => {
+  if (sizeOnDisk(`${path}-journal`) > 0) connectOnce(path, native, waitMs)
 }
 
 /** Whether a kill left the file before anything was in it: the next writer makes it. */
@@ -90,8 +90,8 @@ export const isUnmade = (path: string, native?: string): boolean => {
   return sizeOnDisk(path) === 0 && !findEmptied(path)
 }
 
-const connectOnce = (path: string, native: string | undefined) => {
-  const db = connectFile(path, { native })
+const connectOnce = (path: string, native: string | undefined, waitMs?: number) => {
+  const db = connectFile(path, { native, waitMs })
   try {
     db.pragma('user_version')
   } finally {
