@@ -134,7 +134,7 @@ export const createAcrossReader = (db: Db) => {
     },
     newest,
     state: of((rule: number) => states.get(rule)),
-    record: (rule: number): AcrossRecord | undefined => records().get(rule),
+    record: (rule: number): AcrossRecord | undefined => records().get(rule)?.record,
     timeOf: of((number: number): number => times.get(number) ?? -1),
     /** The first block above or at `from`. */
     first,
@@ -181,7 +181,7 @@ const prepareRecords = (db: Db) => {
     'SELECT rule, revision, heads, decided, kept FROM across',
   )
   let known = new Map<number, { text: string; record: AcrossRecord }>()
-  return (): ReadonlyMap<number, AcrossRecord> => {
+  return (): ReadonlyMap<number, { record: AcrossRecord }> => {
     known = new Map(
       read.all().map(({ rule, heads: text, ...one }) => {
         const before = known.get(rule)
@@ -189,7 +189,7 @@ const prepareRecords = (db: Db) => {
         return [rule, { text, record: { ...one, heads } }]
       }),
     )
-    return new Map([...known].map(([rule, { record }]) => [rule, record]))
+    return known
   }
 }
 

@@ -2,6 +2,7 @@ import type { StateHistory } from '../back-test/readings.ts'
 import { type Config, nodeOptions } from '../config/index.ts'
 import type { Indexing } from '../ingest/network.ts'
 import { openPastState } from '../ingest/past-state.ts'
+import { memoize } from '../lib/caches.ts'
 import { silent } from '../lib/log.ts'
 import type { Run } from '../lib/shutdown.ts'
 
@@ -19,7 +20,8 @@ export const serverPastState =
 /** By the nodes that a command is given. */
 export const commandPastState = (config: Config, { shutdown }: Pick<Run, 'shutdown'>): PastState => {
   const { data, networks, limits } = config
-  return network => {
+  // Once for each network: a command may test many rules.
+  return memoize(Number.POSITIVE_INFINITY, network => {
     const named = networks.find(it => it.network === network)
     if (!named || named.rpc.length === 0)
       return `The state of ${network} is read from a node: add --network ${network} --rpc URL or a config file, or ask a server that follows it, by POST /alerting/rules/simulate/.`
@@ -28,7 +30,7 @@ export const commandPastState = (config: Config, { shutdown }: Pick<Run, 'shutdo
     const { read, close } = openPastState({ data, network, node: nodeOptions(named), limits, log: silent })
     shutdown.add(`node of ${network}`, close)
     return read
-  }
+  })
 }
 
 const ofScopes = (networks: Config['networks'], network: string): string | undefined =>
