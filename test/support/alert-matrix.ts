@@ -73,8 +73,10 @@ export const runSeed = async (t: Test, seed: number, extent: Extent = 'whole') =
   serveLogs(node)
   const indexed = extent === 'factory' ? ['--config', writeFactory(data, node.url)] : indexedBy(extent, node.url)
   const args = ['--network', NETWORK, ...indexed, '--poll-interval', '20ms']
-  const delivery = ['--allow-target', '127.0.0.1/32', '--delivery-timeout', '500ms']
-  const retries = Array(12).fill(['--delivery-retries', '150ms']).flat() as string[]
+  // The receivers are of this process, which may stand still for a second. The long last wait is for the span of all waits: a delivery is
+  // dead once its receiver has accepted nothing for as long.
+  const delivery = ['--allow-target', '127.0.0.1/32', '--delivery-timeout', '2s']
+  const retries = [...Array(12).fill('150ms'), '1h'].flatMap(wait => ['--delivery-retries', wait])
   const start = () => serve(t, data, [...args, ...delivery, ...retries])
   let server = await start()
 
