@@ -94,8 +94,10 @@ export const revokeAll = (data: string) => {
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
-/** What axe finds wrong, a line for each; the debugger runs it beside the page's policy. */
+/** What axe finds wrong once all is faded in, a line for each; the debugger runs it beside the page's policy. */
 export const violations = async (page: Page): Promise<string[]> => {
+  // None of the console's has no end.
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().map(it => it.finished)))
   await page.evaluate(`${AXE}; undefined`)
   return page.evaluate<string[]>(
     `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
