@@ -170,12 +170,17 @@ describe('the shell of the console', { skip }, () => {
   test('a revoked token leads to the sign-in with the reason, and back to the page', async t => {
     const page = await bench.enter(t, '/console/explore?q=event:Swap&kinds=event')
     await page.getByRole('grid', { name: 'Hits' }).waitFor()
-    // It is asked before what the page asks now and then could be refused.
-    await page.route('**/es/event,log/search/**', async route => {
-      revokeAll(bench.data)
-      await page.waitForTimeout(1_500)
-      await route.continue()
-    })
+    // The search is under way before anything else that the page asks can be refused.
+    await page.route(
+      '**/es/event,log/search/**',
+      async route => {
+        revokeAll(bench.data)
+        await page.waitForTimeout(1_500)
+        await route.continue()
+      },
+      // Not again after the sign-in.
+      { times: 1 },
+    )
     await page.getByLabel('Logs', { exact: true }).check()
     await see(page, 'You were signed out: The token is not valid')
     await signIn(page, tokenOf(bench.data))

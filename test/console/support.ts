@@ -96,7 +96,7 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 
 /** What axe finds wrong once all is faded in, a line for each; the debugger runs it beside the page's policy. */
 export const violations = async (page: Page): Promise<string[]> => {
-  // None of the console's has no end.
+  // The console has no animation without an end.
   await page.evaluate(() => Promise.allSettled(document.getAnimations().map(it => it.finished)))
   await page.evaluate(`${AXE}; undefined`)
   return page.evaluate<string[]>(

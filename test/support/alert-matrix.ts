@@ -73,8 +73,8 @@ export const runSeed = async (t: Test, seed: number, extent: Extent = 'whole') =
   serveLogs(node)
   const indexed = extent === 'factory' ? ['--config', writeFactory(data, node.url)] : indexedBy(extent, node.url)
   const args = ['--network', NETWORK, ...indexed, '--poll-interval', '20ms']
-  // The receivers are of this process, which may stand still for a second. The long last wait is for the span of all waits: a delivery is
-  // dead once its receiver has accepted nothing for as long.
+  // The receivers run in this process, which may stand still for a second. The last wait makes all of them together long: a delivery is
+  // dead once its receiver has accepted nothing for that time.
   const delivery = ['--allow-target', '127.0.0.1/32', '--delivery-timeout', '2s']
   const retries = [...Array(12).fill('150ms'), '1h'].flatMap(wait => ['--delivery-retries', wait])
   const start = () => serve(t, data, [...args, ...delivery, ...retries])
