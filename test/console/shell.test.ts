@@ -124,8 +124,11 @@ describe('the shell of the console', { skip }, () => {
     await counted(page.locator('[data-at]'), 1)
     await page.getByRole('button', { name: 'Account and settings' }).focus()
     await page.keyboard.press('Enter')
-    await page.getByText('Sign out').waitFor()
-    for (const key of ['End', 'Enter']) await page.keyboard.press(key)
+    // The menu takes keys once it has the focus.
+    await page.locator('[role="menu"]:focus').waitFor()
+    await page.keyboard.press('End')
+    await page.locator('[role="menuitem"][data-highlighted]').getByText('Sign out').waitFor()
+    await page.keyboard.press('Enter')
     await page.getByLabel('Token', { exact: true }).waitFor()
   })
 
